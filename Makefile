@@ -42,10 +42,9 @@ test-slow: $(VENV)/test.stamp ## the rest of these tests: both databases everywh
 
 test-all: ## everything, in half an hour: test, test-slow, test-newest, test-clients, test-console
 	$(MAKE) test
-	$(MAKE) test-newest
-	$(MAKE) $(VENV)/clients.stamp $(VENV)/console.stamp
+	$(MAKE) $(VENV)/clients.stamp $(VENV)/console.stamp $(NEWEST)/test.stamp
 	@echo "Three of them at once, because they wait a lot; each shows its output at its end."
-	$(MAKE) --jobs 3 --output-sync=target test-slow test-clients test-console
+	$(MAKE) --jobs 3 --output-sync=target test-slow test-clients test-console test-newest
 
 test-newest: $(NEWEST)/test.stamp ## a sample of the tests, with the newest libraries that setup.cfg allows
 	$(NEWEST)/bin/python $(wordlist 2,99,$(TESTS)) -m "not slow" $(NEWEST_TESTS) $(PYTEST_ARGS)

@@ -83,7 +83,7 @@ def run(folder: Path, name: str, server: Server | None, articles: int) -> bool:
         found = kept(service, service.log_in(), "load")
     lost, whole = before - found, other.run("audit", "verify").returncode == 0
     print(f"    restored in {took:.1f} s: {len(found)} of {len(load.created)} acknowledged rows, {len(lost)} of the "
-          f"{len(before)} from before the backup are lost, audit trail {'whole' if whole else 'BROKEN'}, login 200",
+          f"{len(before)} from before the backup are lost, audit log {'whole' if whole else 'BROKEN'}, login 200",
           flush=True)
     return not lost and whole and found <= set(load.created)
 

@@ -19,7 +19,7 @@ how to write a plugin.
     a condition   Condition, Function
     a job         on, every, Task
     a setting     Setting
-    a feature     Feature; BackgroundTask, Found, Installation, Number, Services, State
+    a feature     Feature; BackgroundTask, CheckResult, Installation, Number, Services, State
     a page        ask, and what is in blueprints.console.pages
     a command     open_instance, Instance, echo
     a row         Rows, is_id, later, new_id, now
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from gatepost.commands.instance import Instance, open_instance
     from gatepost.commands.printing import echo
     from gatepost.features import Feature, Installation, Number
-    from gatepost.health.finding import Found, State
+    from gatepost.health.check_result import CheckResult, State
     from gatepost.http.operations.background import BackgroundTask
     from gatepost.http.protocol.messages import Message, plural
     from gatepost.http.protocol.problems import Fault, Problem
@@ -81,6 +81,7 @@ __all__ = [
     "BackgroundTask",
     "Bool",
     "Call",
+    "CheckResult",
     "Collection",
     "Condition",
     "Conflict",
@@ -91,7 +92,6 @@ __all__ = [
     "Endpoint",
     "Fault",
     "Feature",
-    "Found",
     "Function",
     "Id",
     "IdField",
@@ -151,7 +151,7 @@ _PLACES = {
     "gatepost.commands.instance": "Instance open_instance",
     "gatepost.commands.printing": "echo",
     "gatepost.features": "Feature Installation Number",
-    "gatepost.health.finding": "Found State",
+    "gatepost.health.check_result": "CheckResult State",
     "gatepost.http.operations.background": "BackgroundTask",
     "gatepost.jobs.hooks": "every on",
     "gatepost.jobs.task": "Task",

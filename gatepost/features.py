@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from models.engine.errors import RowError
 
-from .health.finding import UNKNOWN, Found, State
+from .health.check_result import UNKNOWN, CheckResult, State
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from .http.pipeline.application import Departure
     from .http.request.call import Services
 
-    Check = Callable[["Installation"], Found]
+    Check = Callable[["Installation"], CheckResult]
 
 _NUMBER = re.compile(r"gatepost_[a-z0-9_]+", re.ASCII)
 _NAME = re.compile(r"[a-z][a-z0-9_]*", re.ASCII)
@@ -121,7 +121,7 @@ class Feature:
     departure: Callable[[Services], Departure] | str | None = None
     checks: Mapping[str, Check | str] = field(default_factory=dict)
     doctor: Mapping[str, Check | str] = field(default_factory=dict)
-    sections: Mapping[str, Callable[[Installation], Iterable[Found]] | str] = field(default_factory=dict)
+    sections: Mapping[str, Callable[[Installation], Iterable[CheckResult]] | str] = field(default_factory=dict)
     numbers: Callable[[Installation], Iterable[Number]] | str | None = None
     save: Callable[[Installation, str], Saved] | str | None = None
     outdated: Callable[[Installation], Iterable[str]] | str | None = None
@@ -199,26 +199,26 @@ class Features:
                     raise FeatureError(f"the feature {feature.name!r}: departure returns {function!r}, and no function")
                 yield function
 
-    def checks(self, installation: Installation) -> Iterator[tuple[str, Callable[[], Found]]]:
+    def checks(self, installation: Installation) -> Iterator[tuple[str, Callable[[], CheckResult]]]:
         """Yields (name, check) for health and Prometheus. These checks never raise."""
         for feature in self._features:
             for name, check in feature.checks.items():
                 yield name, partial(_answer, feature, name, check, installation)
 
-    def doctor(self, installation: Installation) -> Iterator[tuple[str, Callable[[], Found]]]:
+    def doctor(self, installation: Installation) -> Iterator[tuple[str, Callable[[], CheckResult]]]:
         """Yields (name, check) for `gatepost doctor`. Errors of these checks are passed on."""
         for feature in self._features:
             for name, check in {**feature.checks, **feature.doctor}.items():
                 yield name, partial(_result, feature, check, installation)
 
-    def section(self, name: str, installation: Installation) -> Iterator[Found]:
+    def section(self, name: str, installation: Installation) -> Iterator[CheckResult]:
         """Yields the findings of one section of `gatepost doctor`. An error becomes a finding."""
         for feature in self._features:
             if (part := feature.sections.get(name)) is not None:
                 try:
                     yield from [_finding(each) for each in feature.call(part, installation)]
                 except Exception as error:
-                    yield Found(State.DOWN, f"{feature.name}: {error}")
+                    yield CheckResult(State.DOWN, f"{feature.name}: {error}")
 
     def save(self, installation: Installation, step: str) -> Iterator[Saved]:
         """Makes copies of the installation with each feature that can. Raises CannotSave, RowError, OSError."""
@@ -270,24 +270,24 @@ class Features:
                         yield number
 
 
-def _answer(feature: Feature, name: str, check: Check | str, installation: Installation) -> Found:
+def _answer(feature: Feature, name: str, check: Check | str, installation: Installation) -> CheckResult:
     try:
         return _result(feature, check, installation)
     except RowError:
         return UNKNOWN
     except Exception as error:
         _log.error("the check %s fails: %s: %s", name, type(error).__name__, error)
-        return Found(State.DEGRADED, f"the check itself fails ({type(error).__name__}): the log says more")
+        return CheckResult(State.DEGRADED, f"the check itself fails ({type(error).__name__}): the log says more")
 
 
-def _result(feature: Feature, check: Check | str, installation: Installation) -> Found:
+def _result(feature: Feature, check: Check | str, installation: Installation) -> CheckResult:
     return _finding(feature.call(check, installation))
 
 
-def _finding(result: Any) -> Found:
+def _finding(result: Any) -> CheckResult:
     """Returns the finding of a check. Raises TypeError or ValueError for anything else."""
     state, detail = result
-    return Found(State(state), str(detail))
+    return CheckResult(State(state), str(detail))
 
 
 def _lines(feature: Feature, part: Callable[..., Any] | str, installation: Installation) -> list[str]:

@@ -31,7 +31,7 @@ from models.tables.service_token import ServiceToken
 from models.tables.tenant import Tenant
 from models.tables.user import User
 from policies import Policy
-from policies.questions.holders import NotTold
+from policies.questions.holders import Undetermined
 from policies.questions.recorded import COLUMNS, Entry
 from policies.syntax.roles import GUEST
 from policies.usage.gaps import Span, gaps
@@ -89,7 +89,7 @@ def who_command(at: str | None, ip: str | None, device: str | None, method: str 
                           tokens=lambda: ServiceToken.valid_of(tenant_id))
         try:
             _show(_entries(instance, holders, tenant_id), policy, as_json)
-        except NotTold as error:
+        except Undetermined as error:
             hint = "use explain for each user" if error.function else "set --at, --ip, --device and --method"
             raise click.ClickException(f"This cannot be computed: {error}; {hint}.") from None
 

@@ -98,7 +98,7 @@ class Holders:
 
     @cached_property
     def narrowing(self) -> Narrowing | None:
-        """The users, as what a list is narrowed by; None where there can be none. Raises NotTold."""
+        """The users, as what a list is narrowed by; None where there can be none. Raises Undetermined."""
         view = None if self._viewer is None else self._viewer.narrow("user.view", User)
         if self._viewer is not None and view is None:
             return None

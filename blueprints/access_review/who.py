@@ -25,7 +25,7 @@ from gatepost.http.request.reasons import hidden_of
 from gatepost.rules.redaction import refuse_hidden_fields
 from models.tables.service_token import ServiceToken
 from models.tables.user import User
-from policies.questions.holders import NotTold
+from policies.questions.holders import Undetermined
 
 routes = Routes("policy_who", "The users who may do something.")
 
@@ -102,7 +102,7 @@ def who(call: Call) -> dict[str, Any]:
                          for user in page["items"]]
         if not page.get("has_prev") and page.get("page", 1) == 1 and holders.guests is not None:
             page["items"].insert(0, _entry(None, "guest", holders.guests, 0))
-    except NotTold as error:
+    except Undetermined as error:
         raise _refusal(error) from None
     return page
 
@@ -130,7 +130,7 @@ def _refuse_to_tell(call: Call, collection: Peer, permissions: tuple[str, ...], 
     refuse_hidden_fields(read & hidden_of(call, collection, dict(row)))
 
 
-def _refusal(error: NotTold) -> Problem:
+def _refusal(error: Undetermined) -> Problem:
     detail = Message("The function {function} of a plugin must be called for each caller, or at a certain time. "
                      "Use explain.", function=error.function) if error.function else \
         Message("There are too many conditions on time, address, device and method. Set at, ip, device and method.")

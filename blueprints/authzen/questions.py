@@ -27,7 +27,7 @@ from models.tables import share
 from models.tables.service_token import ServiceToken
 from models.tables.user import User
 from policies import Principal
-from policies.questions.holders import NotTold
+from policies.questions.holders import Undetermined
 from policies.syntax.attributes import ENVIRONMENT
 
 from .schemas import Asked
@@ -248,7 +248,7 @@ class Question:
             try:
                 holders = self.holders(row)
                 return holders.guests is not None if subject.user is None else holders.permits(subject.user)
-            except NotTold:  # a plugin's function must be evaluated for this subject
+            except Undetermined:  # a plugin's function must be evaluated for this subject
                 pass
         if self._would_reveal(subject, needed):
             return False

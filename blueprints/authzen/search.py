@@ -15,7 +15,7 @@ from models.paging import Key, sort_order
 from models.records.columns import reader
 from models.tables.service_token import ServiceToken
 from models.tables.user import User
-from policies.questions.holders import NotTold
+from policies.questions.holders import Undetermined
 
 from .questions import GUEST, ROLE, SERVICE, USER, Cache, Question, Subject, role, service, subject_of
 from .schemas import Asked
@@ -80,7 +80,7 @@ def _users(question: Question, resource: Asked, row: Any, pages: Pages, start: A
         return pages.answer(results, None)
     try:
         narrowing = holders.narrowing
-    except NotTold:
+    except Undetermined:
         return _evaluate_each(question, resource, pages, start, results)
     if narrowing is None:
         return pages.answer(results, None)

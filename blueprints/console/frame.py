@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from datetime import datetime, tzinfo
 from functools import lru_cache, partial
 from importlib.resources import files
@@ -140,7 +140,7 @@ _TEMPLATES = _Environment(loader=_Loader(), autoescape=True, undefined=StrictUnd
                          trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
 _TEMPLATES.filters |= {"readable": readable, "short": shortened, "short_ids": with_short_ids,
                        "local": _local, "local_times": with_local_times}
-_MENDABLE = (400, 401, 403, 409, 412, 422, 428, 429)  # statuses of what its sender may send otherwise
+MENDABLE = (400, 401, 403, 409, 412, 422, 428, 429)  # statuses of what its sender may send otherwise
 _WITHOUT_LOGIN = ("unauthenticated", "invalid_token", "token_expired")
 _ASSETS = files(__package__).joinpath("static")
 _TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
@@ -207,7 +207,7 @@ def refused(problem: Problem) -> Response:
     values: dict[str, Any] = {
         "title": say(CATALOGUE[problem.code][1]), "detail": say(problem.detail), "code": problem.code,
         "faults": [say(fault.detail) for fault in problem.faults],
-        "reason": say(problem.reason) if problem.reason else ""}
+        "reason": say(problem.reason) if problem.reason else "", "by_policy": bool(problem.permission)}
     try:
         with call.services.database.connected():
             response = show(call, "refused.html", problem.status, **values)
@@ -231,12 +231,16 @@ def see_other(call: Call, path: str) -> Response:
     return Response(status=303, headers={**_HEADERS, "Location": path_of(call.request, path)})
 
 
-def drawn_again(draw: Callable[[Call, Problem], Response]) -> Callable[[Problem], Response]:
-    """Returns the `refused` of a form's endpoint: the page of the form with typed values and faults."""
+def drawn_again(draw: Callable[[Call, Problem], Response], statuses: Container[int] = MENDABLE
+                ) -> Callable[[Problem], Response]:
+    """Returns the `refused` of a form's endpoint: the page of the form with typed values and faults.
+
+    Problems with other statuses than `statuses` get a page of their own.
+    """
     def answer(problem: Problem) -> Response:
         call: Call | None = g.get("call")
         known = call is not None and hasattr(call, "access")
-        if call is None or not known or problem.status not in _MENDABLE or problem.code in _WITHOUT_LOGIN:
+        if call is None or not known or problem.status not in statuses or problem.code in _WITHOUT_LOGIN:
             return refused(problem)
         g.problem = problem.code
         try:

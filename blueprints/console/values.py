@@ -23,7 +23,7 @@ from typing import Any
 from marshmallow import Schema, fields
 from werkzeug.datastructures import MultiDict
 
-from gatepost import Call, Fault, Id, Message, Time
+from gatepost import Call, Currency, Fault, Id, Message, Time
 from gatepost.http.protocol.json_pointer import below
 
 from . import times
@@ -195,13 +195,15 @@ class _Reader:
         if is_time(field):
             return self._time(key, text)
         match field:
+            case Currency():
+                return text.strip().upper()
             case fields.Integer() if MINOR_UNITS_OF in field.metadata and self._is_money(field, prefix):
                 return self._money(field, prefix).read(text)
             case fields.Boolean() if text in ("true", "false"):
                 return text == "true"
             case fields.Integer() if len(text) <= 20 and text.removeprefix("-").isdecimal() and text.isascii():
                 return int(text)
-            case fields.Integer() if MINOR_UNITS_OF in field.metadata:
+            case fields.Integer():
                 raise Misread(Message("Write a whole number."))
             case fields.List() | fields.Nested() | fields.Dict():
                 with suppress(ValueError, RecursionError):
@@ -215,7 +217,9 @@ class _Reader:
 
     def _money(self, field: fields.Field[Any], prefix: str) -> Money:
         currency = currency_of(field, self._sent, prefix)
-        if not is_currency(currency):
+        if currency and not is_currency(currency):
+            raise Misread(Message("The amount depends on the currency. Correct the currency."))
+        if not currency:
             raise Misread(Message("An amount needs its currency. Enter the currency, too, such as EUR."))
         return Money.of(currency, self._manner.language)
 
@@ -235,7 +239,7 @@ def currency_of(field: fields.Field[Any], sent: Mapping[str, str], prefix: str =
     of = field.metadata[MINOR_UNITS_OF]
     if is_currency(of):
         return str(of)
-    return next((sent[name].strip() for name in (f"{prefix}{of}", of, f"{CURRENCY}{of}") if name in sent), "")
+    return next((sent[name].strip().upper() for name in (f"{prefix}{of}", of, f"{CURRENCY}{of}") if name in sent), "")
 
 
 def offset_of(time: str, manner: Manner) -> str:

@@ -12,8 +12,8 @@ from marshmallow import fields
 from gatepost import Call, Installation, Routes, StrictSchema
 from gatepost.collections.registry import Registry
 from gatepost.health import checks
+from gatepost.health.check_result import UNKNOWN, CheckResult, State
 from gatepost.health.checks import worst
-from gatepost.health.finding import UNKNOWN, Found, State
 from gatepost.rules.redaction import trouble
 from models.base import now
 from models.engine.errors import RowError
@@ -122,20 +122,20 @@ def live(call: Call) -> dict[str, str]:
     return {"status": "ok"}
 
 
-def _database(call: Call, result: Found) -> Found:
+def _database(call: Call, result: CheckResult) -> CheckResult:
     database = call.services.database
     if (fault := database.damage or database.fault()) is not None:
-        return Found(State.DOWN, str(fault))
+        return CheckResult(State.DOWN, str(fault))
     if result.state is State.OK and (loss := database.loss()) is not None:
-        return Found(State.DEGRADED, loss)
+        return CheckResult(State.DEGRADED, loss)
     return result
 
 
-def _other_checks(call: Call, *, silent: bool) -> dict[str, Found]:
+def _other_checks(call: Call, *, silent: bool) -> dict[str, CheckResult]:
     """Returns all checks except for that of the database. If it is `silent`, those that query it are down."""
     services = call.services
     database, settings = services.database, services.settings
-    stored: dict[str, Callable[[], Found]] = {
+    stored: dict[str, Callable[[], CheckResult]] = {
         "migrations": lambda: checks.migrations(database, services.registry.migrations),
         "keys": lambda: checks.keys(database, services.keys, settings.secret_file),
         "clock": lambda: checks.clock(database),
@@ -147,28 +147,30 @@ def _other_checks(call: Call, *, silent: bool) -> dict[str, Found]:
             **{name: UNKNOWN if silent else _answer(check) for name, check in stored.items()}}
 
 
-def _answer(check: Callable[[], Found]) -> Found:
+def _answer(check: Callable[[], CheckResult]) -> CheckResult:
     try:
         return check()
     except (RowError, OSError):
         return UNKNOWN
 
 
-def _policy(call: Call) -> Found:
+def _policy(call: Call) -> CheckResult:
     # The errors themselves are in `policy_error`, redacted for the caller.
     if call.services.policy.status.outdated:
-        return Found(State.DEGRADED, "some rules are no longer accepted: gatepost policy check names file and line")
+        return CheckResult(
+            State.DEGRADED,
+            "some rules are no longer accepted: gatepost policy check names file and line")
     if call.services.policy.trouble is None:
         if call.services.policy.drift is None:
-            return Found(State.OK, "the files are in force")
-        return Found(State.DEGRADED, "policy files were changed without effect: gatepost doctor names them")
-    return Found(State.DEGRADED, "the last good rules stay in force: gatepost policy check names file and line")
+            return CheckResult(State.OK, "the files are in force")
+        return CheckResult(State.DEGRADED, "policy files were changed without effect: gatepost doctor names them")
+    return CheckResult(State.DEGRADED, "the last good rules stay in force: gatepost policy check names file and line")
 
 
-def _limits(call: Call) -> Found:
+def _limits(call: Call) -> CheckResult:
     if call.services.limits.state == State.OK:
-        return Found(State.OK, "counted")
-    return Found(State.DEGRADED, "Redis does not answer: each process counts for itself until it does")
+        return CheckResult(State.OK, "counted")
+    return CheckResult(State.DEGRADED, "Redis does not answer: each process counts for itself until it does")
 
 
 def _seconds_since(time: str | None) -> float | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gatepost.features import Installation
-from gatepost.health.finding import Found, State
+from gatepost.health.check_result import CheckResult, State
 from gatepost.http.operations import program
 from models.engine.database import Database
 from models.tables import policy_version
@@ -15,25 +15,25 @@ from models.tables.node import Node, alive, places
 CLOCKS = 2.0  # seconds that the clock of a node may differ from that of the database
 
 
-def section(installation: Installation) -> Iterator[Found]:
+def section(installation: Installation) -> Iterator[CheckResult]:
     """Yields the findings of `gatepost doctor --nodes`."""
     return survey(installation.database)
 
 
-def survey(database: Database) -> Iterator[Found]:
+def survey(database: Database) -> Iterator[CheckResult]:
     """Yields a finding for each running node: `degraded` if it differs. Raises `RowError`."""
     with database.connected():
         rows = alive(database)
         keys, policy = the_instance().key_fingerprint, policy_version.newest_version()
     if not rows:
-        yield Found(State.OK, "none is serving this database now")
+        yield CheckResult(State.OK, "none is serving this database now")
     # Prepared keys that no node signs with yet. A node that is behind may still have the current key as prepared.
     following = {row.prepared_fingerprint for row in rows} - {None, keys}
     for place in places(rows):
         yield _finding([row for row in rows if (row.host, row.folder) == place], keys, following, policy)
 
 
-def _finding(rows: list[Node], keys: str | None, following: set[str | None], policy: str | None) -> Found:
+def _finding(rows: list[Node], keys: str | None, following: set[str | None], policy: str | None) -> CheckResult:
     """Returns the finding about one node, from the rows of its processes."""
     sentences = (sentence for row in rows for sentence in _differences(row, keys, following, policy))
     differences = list(dict.fromkeys(sentences))
@@ -44,7 +44,7 @@ def _finding(rows: list[Node], keys: str | None, following: set[str | None], pol
             f"keys {first.key_fingerprint[:8]}")
     text += "" if first.prepared_fingerprint is None else f", next {first.prepared_fingerprint[:8]}"
     text += "" if clock is None else f", clock {clock:+.2f} s"
-    return Found(State.DEGRADED if differences else State.OK, "\n".join([text, *differences]))
+    return CheckResult(State.DEGRADED if differences else State.OK, "\n".join([text, *differences]))
 
 
 def _differences(row: Node, keys: str | None, following: set[str | None], policy: str | None) -> Iterator[str]:

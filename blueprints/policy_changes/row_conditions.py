@@ -22,12 +22,13 @@ from policies.evaluation.principal import Environment
 from policies.evaluation.rights import rights_to
 from policies.syntax.expression import (
     GROUPS,
+    Ago,
     Atom,
     Attribute,
     Comparison,
     Expression,
-    GroupOfCaller,
     InGroup,
+    Parameter,
     PluginCall,
     Shared,
     asks_shares,
@@ -117,7 +118,7 @@ class Callers:
         return attribute.root == "env" or (
             attribute.root == "sub" and (self.subject.is_guest or attribute.name not in _OWN))
 
-    def value(self, attribute: Attribute) -> Any:
+    def value(self, attribute: Parameter) -> Any:
         return value_of(attribute)(self._principal, NO_OBJECT, self.environment)
 
     @property
@@ -177,8 +178,9 @@ class Conditions(OnUsers):
             place.append(self.expression(part))
         return Way(tuple(of_row), tuple(of_user), tuple(of_both))
 
-    def parameter(self, operand: Attribute | GroupOfCaller) -> pw.Node:
-        if isinstance(operand, Attribute) and self._callers.is_constant(operand):
+    def parameter(self, operand: Parameter) -> pw.Node:
+        read = operand.attribute if isinstance(operand, Ago) else operand
+        if isinstance(read, Attribute) and self._callers.is_constant(read):
             return pw.Value(self._callers.value(operand), converter=False)
         return super().parameter(operand)
 

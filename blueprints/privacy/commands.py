@@ -10,7 +10,7 @@ import click
 
 from blueprints.privacy import exporting
 from gatepost.collections import erasing, repeating
-from gatepost.collections.erasing import STAYS, CannotErase, Found
+from gatepost.collections.erasing import STAYS, CannotErase, RowCount
 from gatepost.commands import policy_files
 from gatepost.commands.context import registry, show_path
 from gatepost.commands.instance import Instance, open_instance, record
@@ -108,7 +108,7 @@ def _person(instance: Instance, text: str) -> User:
     return instance.user(text) if user is None else user
 
 
-def _show(counts: list[Found], person: User, heir: User | None) -> None:
+def _show(counts: list[RowCount], person: User, heir: User | None) -> None:
     echo(f"{person.email}, {person.role}, id {person.id}")
     for count in counts:
         fate = _FATES[count.fate].format(heir=None if heir is None else heir.email)

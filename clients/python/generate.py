@@ -32,7 +32,7 @@ class Operation:
     name: str
     method: str
     path: str
-    said: Mapping[str, Any]
+    declared: Mapping[str, Any]
     parameters: Mapping[str, Mapping[str, Any]]
 
     @property
@@ -47,11 +47,11 @@ class Operation:
     @property
     def body(self) -> str:
         """The name of the schema of the JSON body."""
-        content = self.said["requestBody"]["content"]
+        content = self.declared["requestBody"]["content"]
         return reference(next(each["schema"] for kind, each in content.items() if kind.endswith("json")))
 
     def answer(self, status: str) -> str:
-        return reference(self.said["responses"][status]["content"]["application/json"]["schema"])
+        return reference(self.declared["responses"][status]["content"]["application/json"]["schema"])
 
 
 def reference(schema: Mapping[str, Any]) -> str:
@@ -126,13 +126,13 @@ def collections(document: Mapping[str, Any]) -> dict[str, dict[str, Operation]]:
     parameters = document["components"]["parameters"]
     found: dict[str, dict[str, Operation]] = {}
     for path, item in document["paths"].items():
-        for method, said in item.items():
+        for method, declared in item.items():
             if match := method != "parameters" and re.fullmatch(r"/api/([a-z_]+)(/.*)?", path):
                 resolved = [parameters[each["$ref"].rpartition("/")[2]] if "$ref" in each else each
-                            for each in said.get("parameters", [])]
-                name = said["operationId"].removeprefix(f"{match[1]}_")
+                            for each in declared.get("parameters", [])]
+                name = declared["operationId"].removeprefix(f"{match[1]}_")
                 found.setdefault(match[1], {})[name] = Operation(
-                    name, method, path, said, {each["name"]: each for each in resolved})
+                    name, method, path, declared, {each["name"]: each for each in resolved})
     # In the order of their pages: another feature may have an earlier path below that of a collection.
     names = (path.removeprefix("/api/") for path in document["paths"])
     return {name: found[name] for name in names if name in found and "list" in found[name]}
@@ -157,18 +157,18 @@ def types(document: Mapping[str, Any]) -> str:
     """Returns the source of the module of the types."""
     schemas = document["components"]["schemas"]
     found = collections(document)
-    said = [operation.said for operations in found.values() for operation in operations.values()]
-    asked = [operation.query for operations in found.values() for operation in operations.values()]
+    declared = [operation.declared for operations in found.values() for operation in operations.values()]
+    parameters = [operation.query for operations in found.values() for operation in operations.values()]
     failed = {"Problem"}
-    names = reached(schemas, [*ALSO, *(each for each in mentioned([said, asked]) if each not in failed)])
+    names = reached(schemas, [*ALSO, *(each for each in mentioned([declared, parameters]) if each not in failed)])
     aliases = [alias(name, schemas[name]) for name in names if schemas[name].get("type") != "object"]
     classes = [typed_dict(name, {field: annotation(each) for field, each in schemas[name]["properties"].items()},
                           schemas[name].get("required", ())) for name in names if schemas[name].get("type") == "object"]
-    asking = [typed_dict(*each[::2], (), each[1]) for name, operations in found.items()
-              for each in queries(row_of(operations), operations)]
+    query_types = [typed_dict(*each[::2], (), each[1]) for name, operations in found.items()
+                   for each in queries(row_of(operations), operations)]
     head = f'"""Types of requests and answers, from the OpenAPI document of the service."""\n\n{WRITTEN}\n'
     return (f"{head}from __future__ import annotations\n\nfrom typing import Any, Literal, NotRequired, TypedDict\n\n"
-            + "".join(aliases) + "\n\n" + "\n\n".join([*classes, *asking]))
+            + "".join(aliases) + "\n\n" + "\n\n".join([*classes, *query_types]))
 
 
 def row_of(operations: Mapping[str, Operation]) -> str:
@@ -192,7 +192,7 @@ def method(row: str, operation: Operation) -> Iterator[str]:
         case "get":
             yield (f"def get(self, id: str, **view: Unpack[t.{row}View]) -> Stored[t.{operation.answer('200')}]:\n"
                    "    return self._get(id, view)")
-        case "create" if "201" in operation.said["responses"]:
+        case "create" if "201" in operation.declared["responses"]:
             yield (f"def create(self, new: t.{operation.body}) {stored}\n"
                    f"    return self._create(new, keyed={operation.keyed})")
         case "create":
@@ -217,7 +217,7 @@ def method(row: str, operation: Operation) -> Iterator[str]:
         case "import":
             given = f"self, rows: Iterable[Mapping[str, object]], **query: Unpack[t.{row}ImportQuery]"
             yield f"def import_({given}) -> t.Imported:\n    return self._import(rows, query)"
-            if "202" in operation.said["responses"]:
+            if "202" in operation.declared["responses"]:
                 yield f"def import_later({given}) -> t.Job:\n    return self._import_later(rows, query)"
         case "shares":
             yield f"def shares(self, {target}) -> Iterator[t.Share]:\n    return self._shares(target)"

@@ -43,7 +43,7 @@ class CannotErase(Exception):
 
 
 @dataclass(frozen=True)
-class Found:
+class RowCount:
     """Number of rows of one kind, and the effect of the erasure on them."""
 
     kind: str
@@ -51,14 +51,14 @@ class Found:
     fate: str
 
 
-def find(person: User, collections: Collections, heir: User | None) -> list[Found]:
+def find(person: User, collections: Collections, heir: User | None) -> list[RowCount]:
     """Counts the rows of a user by kind. The database must be connected."""
-    counts = [Found(name, rows.count(), HAND_OVER if fate == HAND_OVER and heir is not None else
+    counts = [RowCount(name, rows.count(), HAND_OVER if fate == HAND_OVER and heir is not None else
                     STAYS if fate == HAND_OVER else fate)
               for name, fate, rows in _rows_in_collections(person, collections)]
     for kind, model, where in _rows_outside_collections(person):
-        counts.append(Found(kind, traces.count(model, where), DELETE))
-    counts.append(Found("audit rows", len(traces.events_naming(person)), ANONYMISE))
+        counts.append(RowCount(kind, traces.count(model, where), DELETE))
+    counts.append(RowCount("audit rows", len(traces.events_naming(person)), ANONYMISE))
     return [count for count in counts if count.number]
 
 

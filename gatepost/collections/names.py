@@ -13,14 +13,14 @@ from policies.explaining.facts import Called
 USERS = "users"
 TITLES = ("title", "name", "subject")  # columns with the name of a row; the first that has a value counts
 
-Found = Callable[[str, str], Mapping[str, Any] | None]
+Lookup = Callable[[str, str], Mapping[str, Any] | None]
 """Returns the visible fields of a row, by the plural name of its collection and its id; None: no row, or hidden."""
 
 
 class Names:
     """Names of rows, each looked up once."""
 
-    def __init__(self, find: Found) -> None:
+    def __init__(self, find: Lookup) -> None:
         self._find = find
         self._names: dict[tuple[str, str], str] = {}
 
@@ -47,7 +47,7 @@ class Names:
         return called
 
 
-def shown_to(call: Call) -> Found:
+def shown_to(call: Call) -> Lookup:
     """Returns a function that reads the fields of a row that the caller may see."""
     def find(name: str, id: str) -> Mapping[str, Any] | None:
         collection = call.services.collections.get(name)

@@ -21,7 +21,7 @@ from gatepost.commands.plugins import refuse_clashes
 from gatepost.commands.printing import echo_lines
 from gatepost.features import Installation
 from gatepost.health import checks
-from gatepost.health.finding import Found, State
+from gatepost.health.check_result import CheckResult, State
 from gatepost.http.operations import program
 from gatepost.http.operations.write_probe import WriteProbe
 from gatepost.http.security.keys import Keys
@@ -34,7 +34,7 @@ from policies.loading.lost import lost
 from policies.loading.outdated import UNTIL_CHANGED
 from settings import Settings
 
-Check = Callable[[], Found]
+Check = Callable[[], CheckResult]
 
 
 @click.command()
@@ -58,7 +58,7 @@ def doctor(create_app: AppFactory, nodes: bool) -> None:
         try:
             result = check()
         except Exception as error:
-            result = Found(State.DOWN, str(error))
+            result = CheckResult(State.DOWN, str(error))
         good = result.state is State.OK
         findings += not good
         mark = click.style("ok  ", fg="green") if good else click.style("FAIL", fg="red", bold=True)
@@ -82,7 +82,7 @@ def _checks(create_app: AppFactory, settings: Settings, *, nodes: bool) -> Itera
             if "nodes" in served.absent:
                 raise click.ClickException(f"--nodes: {why_left_out('nodes', served.absent)}.")
             section = served.features.section("nodes", Installation(_with_plugins(served, settings), database))
-            yield from (("node", partial(Found, *finding)) for finding in section)
+            yield from (("node", partial(CheckResult, *finding)) for finding in section)
     yield "clients", lambda: checks.clients(settings, settings.host)
     yield "disk", lambda: checks.disk(settings)
 
@@ -135,16 +135,18 @@ def _with_plugins(served: Registry, settings: Settings) -> Settings:
         return settings
 
 
-def _versions() -> Found:
-    return Found(State.OK, f"Gatepost {program.described()}, Python {platform.python_version()}, "
-                           f"SQLite {apsw.sqlitelibversion()}")
+def _versions() -> CheckResult:
+    return CheckResult(
+        State.OK,
+        f"Gatepost {program.described()}, Python {platform.python_version()}, "
+        f"SQLite {apsw.sqlitelibversion()}")
 
 
-def _plugins(missing: str | None) -> Found:
+def _plugins(missing: str | None) -> CheckResult:
     migrations()
     refuse_clashes()
     names = ", ".join(sorted(point.name for point in points_of(COLLECTIONS))) or "none"
-    return Found(State.OK, names) if missing is None else Found(State.DOWN, missing)
+    return CheckResult(State.OK, names) if missing is None else CheckResult(State.DOWN, missing)
 
 
 def _is_current(database: Database) -> bool:
@@ -154,23 +156,27 @@ def _is_current(database: Database) -> bool:
     return False
 
 
-def _policy(create_app: AppFactory) -> Found:
+def _policy(create_app: AppFactory) -> CheckResult:
     with _unlogged("gatepost.policy"), services_for(create_app) as services:
         policy, state = services.policy.current, services.policy.status
         if state.outdated:
-            return Found(State.DEGRADED, f"version {policy.version} is in use, but some of its lines are no longer "
-                                         f"accepted. Until they are changed, {UNTIL_CHANGED}:\n{state.error}")
+            return CheckResult(
+                State.DEGRADED,
+                f"version {policy.version} is in use, but some of its lines are no longer "
+                f"accepted. Until they are changed, {UNTIL_CHANGED}:\n{state.error}")
         if state.error is not None:
-            return Found(State.DEGRADED, f"version {policy.version}, the last good one, stays in use, because the "
-                                         f"files are broken:\n{state.error}")
+            return CheckResult(
+                State.DEGRADED,
+                f"version {policy.version}, the last good one, stays in use, because the "
+                f"files are broken:\n{state.error}")
         if (drift := services.policy.drift) is not None:
-            return Found(State.DEGRADED, drift)
+            return CheckResult(State.DEGRADED, drift)
         with services.database.connected():
             roles = User.held_roles(services.database)
             if lost_roles := lost(policy, roles):
-                return Found(State.DEGRADED, own.without_role(lost_roles))
+                return CheckResult(State.DEGRADED, own.without_role(lost_roles))
         number = len(warnings(policy, roles))
-        return Found(State.OK, f"version {policy.version}, {len(policy.rules)} rules, {number} warnings")
+        return CheckResult(State.OK, f"version {policy.version}, {len(policy.rules)} rules, {number} warnings")
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from gatepost.collections.collection import Collection
 from gatepost.commands.conditions import unnamed
 from gatepost.commands.instance import MAKE_ADMINISTRATOR, database_of
 from gatepost.health import checks
-from gatepost.health.finding import Found, State
+from gatepost.health.check_result import CheckResult, State
 from gatepost.http.operations.write_probe import PATIENCE, ProbeResult, WriteProbe
 from gatepost.http.security.keys import Keys
 from gatepost.http.writing.sharing import GUESTS
@@ -36,59 +36,61 @@ LOOK = 10.0  # seconds of the search for damage
 WORDS = 2.0  # seconds of the comparison of an index of words with its rows; writers wait during it
 
 
-def instance(settings: Settings) -> Found:
+def instance(settings: Settings) -> CheckResult:
     """Checks that the instance folder exists and that only its owner can read it."""
     if not settings.instance.is_dir():
-        return Found(State.DOWN, f"there is none in {settings.instance}; gatepost init")
+        return CheckResult(State.DOWN, f"the folder {settings.instance} does not exist; run gatepost init")
     mode = stat.S_IMODE(settings.instance.stat().st_mode)
     if mode & 0o077:
-        return Found(State.DOWN, f"mode {mode:o} lets others in; chmod 700 {settings.instance}")
-    return Found(State.OK, str(settings.instance))
+        return CheckResult(State.DOWN, f"other users can read it (mode {mode:o}); run chmod 700 {settings.instance}")
+    return CheckResult(State.OK, str(settings.instance))
 
 
-def owners(settings: Settings) -> Found:
+def owners(settings: Settings) -> CheckResult:
     """Checks that all files in the instance folder belong to the folder's owner, who runs the service."""
     owner = settings.instance.stat().st_uid
     foreign = [file for file in _files(settings.instance) if file.lstat().st_uid != owner]
     if not foreign:
-        return Found(State.OK, f"everything belongs to {_name(owner)}")
+        return CheckResult(State.OK, f"everything belongs to {_name(owner)}")
     names = ", ".join(str(file.relative_to(settings.instance)) for file in foreign[:MOST_FILES])
     rest = f" and {len(foreign) - MOST_FILES} others" if len(foreign) > MOST_FILES else ""
-    return Found(State.DEGRADED, f"{names}{rest} do not belong to {_name(owner)}, who serves; "
-                                 f"chown -R {_name(owner)} {settings.instance}")
+    return CheckResult(
+        State.DEGRADED,
+        f"{names}{rest} do not belong to {_name(owner)}, the owner of the folder; run "
+        f"chown -R {_name(owner)} {settings.instance}")
 
 
-def key_file(settings: Settings) -> Found:
+def key_file(settings: Settings) -> CheckResult:
     """Checks the key file without the database. Raises `KeyFileError`."""
     generations = len(Keys.load(settings.secret_file).ring("access token"))
-    return Found(State.OK, f"{generations} in {settings.secret_file.name}")
+    return CheckResult(State.OK, f"{generations} in {settings.secret_file.name}")
 
 
-def database(database: Database) -> Found:
+def database(database: Database) -> CheckResult:
     """Checks that the database answers, and searches for damage for `LOOK` seconds. Raises `RowError`."""
     database.ping()
     if (damage := database.examine(LOOK)) is not None:
-        return Found(State.DOWN, str(damage))
+        return CheckResult(State.DOWN, str(damage))
     if (loss := database.loss()) is not None:
-        return Found(State.DEGRADED, loss)
+        return CheckResult(State.DEGRADED, loss)
     with database.connected():
         warning = database.locale_fault()  # only a warning: the service works, but sorts and compares less exactly
-    return Found(State.OK, database.dialect if warning is None else f"{database.dialect}; {warning}")
+    return CheckResult(State.OK, database.dialect if warning is None else f"{database.dialect}; {warning}")
 
 
-def files(database: Database) -> Found:
+def files(database: Database) -> CheckResult:
     """Checks that files of exports can be read, if they have their own database (SQLite)."""
     place = database.files
     if not place.exists():
-        return Found(State.OK, "none")
+        return CheckResult(State.OK, "none")
     if (fault := place.fault() or place.loss()) is not None:
-        return Found(State.DEGRADED, fault)
+        return CheckResult(State.DEGRADED, fault)
     try:
         with place.connected():
             answer = place.query("PRAGMA quick_check(1)")[0][0]
     except RowError as error:
-        return Found(State.DEGRADED, str(error))
-    return Found(State.OK if answer == "ok" else State.DEGRADED, answer)
+        return CheckResult(State.DEGRADED, str(error))
+    return CheckResult(State.OK if answer == "ok" else State.DEGRADED, answer)
 
 
 def probe_result(write_probe: WriteProbe) -> ProbeResult:
@@ -101,33 +103,33 @@ def probe_result(write_probe: WriteProbe) -> ProbeResult:
     return result
 
 
-def tokens(database: Database) -> Found:
+def tokens(database: Database) -> CheckResult:
     """Counts the valid service tokens, and those that a restore suspended."""
     with database.connected():
         valid, endless = ServiceToken.valid()
         suspended = ServiceToken.held()
     text = f"{valid} service tokens are valid, {endless} of them without end"
-    return Found(State.OK, text if not suspended else
-                 f"{text}; {suspended} are held since a restore: gatepost token release")
+    return CheckResult(State.OK, text if not suspended else
+                       f"{text}; {suspended} are suspended since a restore; run gatepost token release")
 
 
-def administrators(database: Database) -> Found:
+def administrators(database: Database) -> CheckResult:
     """Checks that there is an active administrator."""
     with database.connected():
         number = len(User.administrators())
     if number == 0:
-        return Found(State.DOWN, f"no active user is an administrator. {MAKE_ADMINISTRATOR}")
-    return Found(State.OK, f"{number} active" if number > 1 else
-                 "1 active; a second one could let the first in again")
+        return CheckResult(State.DOWN, f"no active user is an administrator. {MAKE_ADMINISTRATOR}")
+    return CheckResult(State.OK, f"{number} active" if number > 1 else
+                       "1 active; a second one could reset the password of the first")
 
 
-def names(database: Database) -> Found:
+def names(database: Database) -> CheckResult:
     """Lists departments and groups that no condition can name. The state is OK, because rules need not name them."""
     with database.connected():
-        return Found(State.OK, unnamed(*User.names()) or "conditions can name each department and group")
+        return CheckResult(State.OK, unnamed(*User.names()) or "conditions can name each department and group")
 
 
-def mailboxes(database: Database) -> Found:
+def mailboxes(database: Database) -> CheckResult:
     """Checks for several accounts of one mailbox and for undeliverable addresses.
 
     Both can come only from versions that did not normalize addresses.
@@ -145,19 +147,19 @@ def mailboxes(database: Database) -> Found:
         for mailbox, id in User.by_mailboxes(list(shown)).items():
             shown[mailbox].insert(0, f"{id} {mailbox}")
     if not wrong:
-        return Found(State.OK, "each is in the one spelling of its mailbox")
+        return CheckResult(State.OK, "all addresses are normalized")
     parts = []
     if mailboxes:
         lines = "\n".join(f"  {mailbox}: {', '.join(users)}" for mailbox, users in shown.items())
-        parts.append(f"{_number(len(mailboxes), 'mailbox has', 'mailboxes have')} accounts under other spellings, "
-                     "which log in as they are stored. Give all but one of each another address (PATCH "
+        parts.append(f"{_number(len(mailboxes), 'mailbox has', 'mailboxes have')} accounts in other spellings. "
+                     "Each logs in with its stored spelling. Give all but one of each another address (PATCH "
                      "/api/users/<id>) or erase them (gatepost user erase <id>); then PATCH the last one with its own "
                      f"address:\n{lines}{_others(len(mailboxes))}")
     if impossible:
         lines = "\n".join(f"  {user}" for user in impossible[:MOST_USERS])
-        parts.append(f"{_number(len(impossible), 'address', 'addresses')} that no mail reaches. Give the users other "
-                     f"ones (PATCH /api/users/<id>):\n{lines}{_others(len(impossible))}")
-    return Found(State.DEGRADED, "\n".join(parts))
+        parts.append(f"{_number(len(impossible), 'address', 'addresses')} that cannot receive mail. Give the users "
+                     f"other ones (PATCH /api/users/<id>):\n{lines}{_others(len(impossible))}")
+    return CheckResult(State.DEGRADED, "\n".join(parts))
 
 
 def _number(number: int, singular: str, plural: str) -> str:
@@ -168,23 +170,23 @@ def _others(number: int) -> str:
     return f"\n  and {number - MOST_USERS} others" if number > MOST_USERS else ""
 
 
-def erasures(database: Database) -> Found:
+def erasures(database: Database) -> CheckResult:
     """Checks that no erasure of a user was interrupted."""
     with database.connected():
         ids = unfinished()
     if not ids:
-        return Found(State.OK, "none was broken off")
+        return CheckResult(State.OK, "all are complete")
     commands = "\n".join(f"gatepost user erase {id}" for id in ids[:MOST_USERS])
-    return Found(State.DEGRADED, f"{len(ids)} were broken off; complete them:\n{commands}")
+    return CheckResult(State.DEGRADED, f"{len(ids)} are incomplete; run:\n{commands}")
 
 
-def words(settings: Settings, collections: Iterable[Collection]) -> Found:
+def words(settings: Settings, collections: Iterable[Collection]) -> CheckResult:
     """Checks that the indexes of words have all rows. Raises `RowError`."""
     incomplete, unknown = [], []
-    hurried = type(settings)(**{**vars(settings), "statement_timeout": WORDS})
-    with database_of(hurried) as database, database.connected():
+    quick_settings = type(settings)(**{**vars(settings), "statement_timeout": WORDS})
+    with database_of(quick_settings) as database, database.connected():
         if database.read_only:
-            return Found(State.OK, "not looked through, since nothing can be written here")
+            return CheckResult(State.OK, "not checked, because the database is read-only")
         for collection in collections:
             if collection.search:
                 try:
@@ -193,10 +195,11 @@ def words(settings: Settings, collections: Iterable[Collection]) -> Found:
                 except TimedOut:
                     unknown.append(collection.name)
     if incomplete:
-        return Found(State.DEGRADED,
-                     f"searches do not find all {', '.join(incomplete)}; gatepost compact indexes them again")
-    text = "searches find what is stored"
-    return Found(State.OK, f"{text}; too many to look through: {', '.join(unknown)}" if unknown else text)
+        return CheckResult(
+            State.DEGRADED,
+            f"searches do not find all {', '.join(incomplete)}; run gatepost compact to rebuild the indexes")
+    unchecked = f"; not checked, because it takes too long: {', '.join(unknown)}" if unknown else ""
+    return CheckResult(State.OK, f"all indexes are complete{unchecked}")
 
 
 def without_role(roles: list[str]) -> str:
@@ -204,26 +207,28 @@ def without_role(roles: list[str]) -> str:
     number, shown = User.number_with_roles(roles), User.with_roles(roles, MOST_USERS)
     others = f" and {number - len(shown)} others" if number > len(shown) else ""
     declare = [f"g, {role}, guest" for role in roles if role != GUEST]
-    way_out = f", or declare theirs in roles.csv: {declare[0]}" if declare else ""
-    return (f"users may do nothing, because no user can have their role ({', '.join(roles)}): {', '.join(shown)}"
-            f"{others}. Give them another one (PATCH /api/users/<id>){way_out}")
+    or_declare = f", or declare theirs in roles.csv: {declare[0]}" if declare else ""
+    return (f"users have no permissions, because no user can have their role ({', '.join(roles)}): {', '.join(shown)}"
+            f"{others}. Give them another one (PATCH /api/users/<id>){or_declare}")
 
 
-def shares(database: Database, collections: Iterable[Collection]) -> Found:
+def shares(database: Database, collections: Iterable[Collection]) -> CheckResult:
     """Checks for stored shares with guests, which have no effect."""
     names = {collection.resource: collection.name for collection in collections}
     with database.connected():
         number, some = share.named(GUESTS, names, MOST_SHARES)
     if number == 0:
-        return Found(State.OK, "none is with guests")
+        return CheckResult(State.OK, "none is with guests")
     requests = "\n".join(f"DELETE /api/{names[stored.resource]}/{stored.object_id}/shares?grantee={GUESTS}"
                          for stored in some)
     others = f"\nand {number - len(some)} others" if number > len(some) else ""
-    return Found(State.DEGRADED, f"{number} with {GUESTS} give nothing; share with role:user instead, and withdraw "
-                                 f"them:\n{requests}{others}")
+    return CheckResult(
+        State.DEGRADED,
+        f"{number} with {GUESTS} have no effect; share with role:user instead, and remove "
+        f"them:\n{requests}{others}")
 
 
-def sizes(settings: Settings, database: Database) -> Found:
+def sizes(settings: Settings, database: Database) -> CheckResult:
     """Lists the sizes of the database, the backups and the largest tables, in MiB and rows."""
     with database.connected():
         size = measure(database)
@@ -238,7 +243,7 @@ def sizes(settings: Settings, database: Database) -> Found:
               for table in size.tables[:LARGEST] if table.rows or table.bytes]
     if size.since is not None:
         parts.append(f"audit since {size.since[:10]}")
-    return Found(State.OK, ", ".join(parts))
+    return CheckResult(State.OK, ", ".join(parts))
 
 
 def _files(folder: Path) -> list[Path]:

@@ -22,7 +22,7 @@ from gatepost.commands.plugins import refuse_clashes
 from gatepost.commands.printing import echo, echo_json, echo_lines
 from gatepost.features import FeatureError
 from gatepost.health import checks
-from gatepost.health.finding import State
+from gatepost.health.check_result import State
 from gatepost.http.operations import affinity, logs, metrics
 from gatepost.http.request.call import Services
 from gatepost.http.request.urls import url_of

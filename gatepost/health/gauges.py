@@ -23,7 +23,7 @@ from settings import LiveSettings
 
 from ..features import Features, Installation
 from . import checks
-from .finding import State
+from .check_result import State
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric

@@ -23,7 +23,7 @@ from policies.evaluation.plan import IF, Plan
 from policies.evaluation.principal import FixedEnvironment, Principal
 from policies.evaluation.sql import where
 from policies.syntax.attributes import ENVIRONMENT, SUBJECT
-from policies.syntax.expression import Attribute, GroupOfCaller, PluginCall, reads_object
+from policies.syntax.expression import Attribute, Parameter, PluginCall, reads_object
 from policies.syntax.roles import ADMIN, GUEST, USER
 from policies.syntax.vocabulary import Column, Function
 
@@ -116,7 +116,7 @@ def _fill(database: Database, model: type[Record], rows: Sequence[Values]) -> No
 
 def _rows_in_table(database: Database, model: type[Record], call: PluginCall, values: Values) -> set[int]:
     """Returns the numbers of the rows that the SQL half selects."""
-    def parameter(attribute: Attribute | GroupOfCaller) -> pw.Node:
+    def parameter(attribute: Parameter) -> pw.Node:
         assert isinstance(attribute, Attribute)
         return pw.Value(values[attribute.root, attribute.name], converter=False)
 

@@ -22,13 +22,16 @@ from ..evaluation.principal import OPERATOR
 from ..evaluation.rights import rights_to
 from ..syntax.addresses import MAPPED, Network, network, normalized, within
 from ..syntax.attributes import ENVIRONMENT, REQUESTS, SUBJECT
+from ..syntax.durations import later
 from ..syntax.expression import (
     ADDRESS,
     GROUPS,
     ID,
     KEY,
     KIND,
+    NOW,
     TENANT,
+    Ago,
     Atom,
     Attribute,
     Comparison,
@@ -44,13 +47,14 @@ from ..syntax.roles import ADMIN
 from ..syntax.rules import PERSON
 from ..syntax.vocabulary import DATE_TIME, Column, Resource, date_time, is_of
 from .subjects import Subject
-from .substitution import Input, Value, inputs_of
+from .substitution import AGE, MICROSECONDS, Input, Value, inputs_of
 
-NOW, DATE, WEEKDAY, HOUR, METHOD, REQUEST = (
-    Attribute("env", name) for name in ("now", "date", "weekday", "hour", "method", "request")
+DATE, WEEKDAY, HOUR, METHOD, REQUEST = (
+    Attribute("env", name) for name in ("date", "weekday", "hour", "method", "request")
 )
 CLOCK = (NOW, DATE, WEEKDAY, HOUR)
-_ORDER = ("sub", "env", "obj")
+_ORDER = ("sub", "env", AGE, "obj")
+_AGES = tuple(seconds * MICROSECONDS for seconds in (86_400, 3_600, 60, 1))  # steps between ages in examples
 _PREFIX = "user:"
 Attributes = tuple[Attribute, ...]
 Reading = tuple[str, str, int, int]  # of a clock: time, date, weekday and hour
@@ -66,10 +70,24 @@ class Variable:
     """Inputs that get their values together, such as the date and its weekday; each of `values` is one for each input.
 
     The values suffice: whatever an expression does with any other, it does with one of these.
+
+    linked  of a time: what it is compared with, directly or not, if ages are among it. When now has its value, those
+            near the times that are left in the goal suffice: `near`
     """
 
     inputs: tuple[Input, ...]
     values: Sequence[tuple[Value, ...]]
+    linked: Attributes = ()
+
+    def near(self, goal: Expression) -> Sequence[tuple[Value, ...]]:
+        """Returns the values that suffice for what is left of a goal."""
+        if not self.linked or NOW in self.inputs:
+            return self.values
+        read = [atom for atom in atoms(goal) if not {*self.linked}.isdisjoint(attributes(atom))]
+        if any(NOW in attributes(atom) for atom in read):
+            return self.values
+        times = times_near((str(literal) for literal in _literals(read)), len(self.linked))
+        return [*((time,) for time in times), *(one for one in self.values if one == (None,))]
 
 
 @dataclass(frozen=True)
@@ -113,7 +131,8 @@ class Ground:
                                      if not isinstance(item, Attribute))
         for group in groups:
             pool = self._pool(group, read, readings)
-            of_group = [Variable(bundle, tuple(self._values(bundle, pool))) for bundle in self._bundles(group)
+            linked = group if NOW in group and any(_asks_age(atom) for atom in read) else ()
+            of_group = [Variable(bundle, tuple(self._values(bundle, pool)), linked) for bundle in self._bundles(group)
                         if bundle != (GROUPS,) and not (readings and bundle[0] in CLOCK)]
             variables += of_group
             if GROUPS in group:
@@ -145,6 +164,8 @@ class Ground:
     def _column(self, attribute: Attribute) -> Column:
         if attribute.root == "obj":
             return self.resource.columns[attribute.name]
+        if attribute.root == AGE:
+            return Column(int, self.resource.columns[attribute.name].nullable)
         return (SUBJECT if attribute.root == "sub" else ENVIRONMENT)[attribute.name]
 
     def _groups(self, read: Sequence[Atom]) -> Iterator[Attributes]:
@@ -161,6 +182,8 @@ class Ground:
         """Returns the values that the members of a group share."""
         columns = [self._column(member) for member in group if member != GROUPS]
         read = [atom for atom in read if set(attributes(atom)) & set(group)]
+        if group[0].root == AGE:
+            return [*ages_near(literal for literal in _literals(read) if isinstance(literal, int))]
         named = {*_literals(read), *(value for column in columns for value in column.values)}
         texts = {value for value in named if isinstance(value, str)}
         numbers = {value for value in named if isinstance(value, int)}
@@ -181,7 +204,7 @@ class Ground:
                 pool += dates_near(of_format | on_clock, count, weekdays=weekdays)
             elif format == "date-time":
                 on_clock = {now for now, _, _, _ in readings} if NOW in group else set()
-                pool += times_near(of_format | on_clock, count)
+                pool += times_near(shifted(of_format | on_clock, read), count)
             elif format == "uuid":
                 pool += ids_unlike(of_format, count)
             else:
@@ -197,6 +220,7 @@ class Ground:
         literals = {name: {*_literals([atom for atom in read if set(attributes(atom)) & {*group_by[name]}])}
                     for name in CLOCK}
         times = {str(literal) for literal in literals[NOW]}
+        times = shifted(times, read) if times else times
         dates = {str(literal) for literal in literals[DATE] if isinstance(literal, str)} | local_dates(times)
         # Compared with a column, each hour is another one.
         alone = group_by[HOUR] == (HOUR,)
@@ -221,7 +245,8 @@ class Ground:
         if attribute == KIND:
             yield from ("guest",) if guest else ("user", "service")
             return
-        if attribute.root == "obj" and attribute.name in self.unset:
+        of_object = attribute.root in ("obj", AGE)
+        if of_object and attribute.name in self.unset:
             yield None
             return
         if column.type is bool:
@@ -230,7 +255,7 @@ class Ground:
             yield from column.values
         elif not (guest and attribute.root == "sub" and column.nullable):
             yield from (value for value in pool if type(value) is column.type and _fits(value, attribute, column))
-        if column.nullable or (attribute.root == "obj" and attribute.name in self.may_lack):
+        if column.nullable or (of_object and attribute.name in self.may_lack):
             yield None
 
     def _identities(self, pool: Sequence[Value]) -> Iterator[tuple[Value, ...]]:
@@ -264,6 +289,10 @@ def elsewhere(*policies: Policy) -> str | None:
 def _compared(atom: Atom) -> tuple[Attribute, ...]:
     """Returns the attributes whose values an atom compares. Those of a plugin's function are unknown."""
     return () if isinstance(atom, PluginCall) else attributes(atom)
+
+
+def _asks_age(atom: Atom) -> bool:
+    return isinstance(atom, Comparison) and isinstance(atom.right, Ago)
 
 
 def _of_clock(read: Sequence[Atom]) -> Attributes:
@@ -331,6 +360,27 @@ def times_near(literals: Iterable[str], count: int) -> list[str]:
     """Returns times (RFC 3339, UTC, microseconds) around each literal."""
     times = {*map(parsed, literals)} or {_ANY_TIME}
     return sorted({date_time(neighbour) for time in times for neighbour in _around(time, count)})
+
+
+def ages_near(literals: Iterable[int]) -> list[int]:
+    """Returns each age, and one below, between and above them: whole days, hours or minutes from it, if they fit."""
+    ages = sorted({*literals})
+    near = list[int]()
+    for age, following in zip(ages, [*ages[1:], None], strict=True):
+        free = None if following is None else following - age
+        near += [age, age + next((step for step in _AGES if free is None or step < free), 1)]
+    below = ages[0] - next((step for step in _AGES if step < ages[0]), max(min(ages[0], _AGES[-1]), 1))
+    return [below, *near]
+
+
+def shifted(literals: Collection[str], read: Sequence[Atom]) -> set[str]:
+    """Returns times, with those that lie a duration of `read` before or after one; of none, with those around any."""
+    seconds = {atom.right.seconds for atom in read if isinstance(atom, Comparison) and isinstance(atom.right, Ago)}
+    if not seconds:
+        return {*literals}
+    # One time settles now, and now another column: of a column at a literal, a duration later, and another one earlier.
+    steps = {0, *seconds, *(-step for step in seconds), *(one - other for one in seconds for other in seconds)}
+    return {later(time, timedelta(seconds=step)) for time in {*literals} or {date_time(_ANY_TIME)} for step in steps}
 
 
 def ids_unlike(literals: Iterable[str], count: int) -> list[str]:

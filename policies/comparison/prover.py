@@ -10,17 +10,19 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, time
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
 from ..evaluation.compiled import NO_OBJECT, Row, compiled
 from ..evaluation.policy import Policy
 from ..evaluation.principal import FixedEnvironment, Principal
 from ..syntax.attributes import as_written, in_words
+from ..syntax.durations import later
 from ..syntax.expression import (
     ID,
     KEY,
     KIND,
+    NOW,
     TENANT,
     AllOf,
     AnyOf,
@@ -42,9 +44,9 @@ from ..syntax.expression import (
 )
 from ..syntax.rules import Rule
 from ..syntax.vocabulary import Column
-from .candidates import DATE, HOUR, METHOD, NOW, REQUEST, WEEKDAY, Ground, Variable, person, wall_clock
+from .candidates import DATE, HOUR, METHOD, REQUEST, WEEKDAY, Ground, Variable, person, wall_clock
 from .subjects import Lines, Subject, condition_of, named_in, persons
-from .substitution import Facts, Input, Value, inputs, put, reads
+from .substitution import AGE, Facts, Input, Value, by_age, inputs, put, reads
 
 MOST_NODES = 20_000  # some seconds; the largest policies that were tried took fewer than 4 000
 EVERY_CASE = "always"  # text of a witness in which no fact matters
@@ -138,14 +140,30 @@ class Prover:
     def _search(self, goal: Expression, ground: Ground) -> _Found | Undecided:
         try:
             if ground.resource.columns:
-                facts = example(goal, ground.variables(goal), self._most)
+                aged = by_age(goal)
+                facts = example(aged, ground.variables(aged), self._most)
                 if facts is not None:
-                    return facts, True
+                    return _dated(facts), True
             without_object = normal(put(goal, _nothing(goal)))
             facts = example(without_object, ground.variables(without_object), self._most)
             return None if facts is None else (facts, False)
         except Undecided as undecided:
             return undecided
+
+
+def _dated(facts: Facts) -> Facts:
+    """Returns facts with the time of each column whose age they name, and with now."""
+    if not any(isinstance(item, Attribute) and item.root == AGE for item in facts):
+        return facts
+    now = _at(facts).now
+    dated: dict[Input, Value] = {NOW: now}
+    for item, value in facts.items():
+        if isinstance(item, Attribute) and item.root == AGE:
+            moment = None if value is None else later(now, -timedelta(microseconds=int(value)))
+            dated[Attribute("obj", item.name)] = moment
+        else:
+            dated[item] = value
+    return dated
 
 
 def _of_person(facts: Facts, person: str) -> Facts:
@@ -449,7 +467,7 @@ class _Search:
         concerned = conjunction(part for part, names in zip(parts, read, strict=True)
                                 if not names.isdisjoint(variable.inputs))
         followed: set[Expression] = set()
-        for values in variable.values:
+        for values in variable.near(goal):
             facts = dict(zip(variable.inputs, values, strict=True))
             rest = put(concerned, facts)
             if rest in followed:

@@ -12,8 +12,10 @@ from operator import attrgetter
 from typing import Any
 
 from ..syntax.addresses import within
+from ..syntax.durations import ago
 from ..syntax.expression import (
     COMPARE,
+    Ago,
     Atom,
     Attribute,
     Comparison,
@@ -21,6 +23,7 @@ from ..syntax.expression import (
     FunctionCall,
     GroupOfCaller,
     InGroup,
+    Parameter,
     PluginCall,
     Shared,
     attributes,
@@ -147,14 +150,17 @@ def _never(s: Principal, o: Row, e: Any, x: SharedWith) -> bool:
     return False
 
 
-def value_of(attribute: Attribute | GroupOfCaller) -> Callable[[Principal, Row, Any], Any]:
-    """The function that reads an attribute from (principal, object, environment).
+def value_of(attribute: Parameter) -> Callable[[Principal, Row, Any], Any]:
+    """The function that reads an attribute, or a time before now, from (principal, object, environment).
 
     A group raises IndexError for a caller of fewer: the plan knows how many there are.
     """
     if isinstance(attribute, GroupOfCaller):
         place = attribute.place
         return lambda s, o, e: s.groups[place]
+    if isinstance(attribute, Ago):
+        seconds = attribute.seconds
+        return lambda s, o, e: ago(e.now, seconds)
     name, read = attribute.name, attrgetter(attribute.name)
     if attribute.root == "sub":
         return lambda s, o, e: read(s)
@@ -177,7 +183,7 @@ def _comparison(comparison: Comparison) -> Test:
     compare, first = COMPARE[comparison.operator], value_of(left)
     if isinstance(right, str | int):
         return lambda s, o, e, x: (a := first(s, o, e)) is not None and compare(a, right)
-    if not isinstance(right, Attribute):
+    if not isinstance(right, Attribute | Ago):
         raise TypeError(f"{comparison} is not folded")
     second = value_of(right)
     return lambda s, o, e, x: (a := first(s, o, e)) is not None and (b := second(s, o, e)) is not None and compare(a, b)

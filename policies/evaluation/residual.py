@@ -196,7 +196,7 @@ class Residual:
 
         def leaf(atom: Atom) -> Expression:
             match atom:
-                case Comparison(_, left, right) if left in missing or right in missing:
+                case Comparison() if not missing.isdisjoint(attributes(atom)):
                     return False
                 case InGroup() if groups == 0:
                     return False

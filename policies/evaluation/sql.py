@@ -22,6 +22,7 @@ from ..syntax.expression import (
     InGroup,
     Negation,
     Operand,
+    Parameter,
     PluginCall,
     Shared,
     attributes,
@@ -33,7 +34,7 @@ from .compiled import FunctionFailed
 from .plan import MOST_BRANCHES, NEVER, Plan
 
 Columns = Mapping[str, pw.Node]
-Parameter = Callable[[Attribute | GroupOfCaller], pw.Node]
+Parameters = Callable[[Parameter], pw.Node]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,7 +66,7 @@ def no_row() -> pw.Expression:
     return cast(pw.Expression, pw.SQL("1 = 0"))
 
 
-def where(plan: Plan, columns: Columns, parameter: Parameter, shared: Callable[[], pw.Node],
+def where(plan: Plan, columns: Columns, parameter: Parameters, shared: Callable[[], pw.Node],
           indexed: Collection[str] = ()) -> Where:
     """Turn a plan into expressions over `columns`.
 
@@ -125,8 +126,8 @@ class Writer(ABC):
         self._columns = columns
 
     @abstractmethod
-    def parameter(self, operand: Attribute | GroupOfCaller) -> pw.Node:
-        """An attribute of the caller or of the environment."""
+    def parameter(self, operand: Parameter) -> pw.Node:
+        """An attribute of the caller or of the environment, or a time before now."""
 
     @abstractmethod
     def shared(self, asked: Shared) -> pw.Node:
@@ -172,7 +173,7 @@ class Writer(ABC):
     def operand(self, operand: Operand) -> Any:
         if isinstance(operand, Attribute) and operand.root == "obj":
             return self._columns[operand.name]
-        return self.parameter(operand) if isinstance(operand, Attribute | GroupOfCaller) else operand
+        return self.parameter(operand) if isinstance(operand, Parameter) else operand
 
 
 def of_function(call: PluginCall, columns: Columns) -> pw.Node:
@@ -183,11 +184,11 @@ def of_function(call: PluginCall, columns: Columns) -> pw.Node:
 class _OfCaller(Writer):
     """SQL for one known caller: it contains only what reads the object."""
 
-    def __init__(self, columns: Columns, parameter: Parameter, shared: Callable[[], pw.Node], groups: int) -> None:
+    def __init__(self, columns: Columns, parameter: Parameters, shared: Callable[[], pw.Node], groups: int) -> None:
         super().__init__(columns)
         self._parameter, self._shared, self._groups = parameter, shared, groups
 
-    def parameter(self, operand: Attribute | GroupOfCaller) -> pw.Node:
+    def parameter(self, operand: Parameter) -> pw.Node:
         return self._parameter(operand)
 
     def shared(self, asked: Shared) -> pw.Node:

@@ -24,7 +24,7 @@ from ..evaluation.sql import where
 from ..syntax.expression import (
     Attribute,
     Expression,
-    GroupOfCaller,
+    Parameter,
     asks_shares,
     atoms,
     attributes,
@@ -232,7 +232,7 @@ def _sql(plan: Plan, principal: Principal, env: Environment) -> str | None:
     if plan.outcome is NEVER:
         return None
 
-    def parameter(operand: Attribute | GroupOfCaller) -> pw.Node:
+    def parameter(operand: Parameter) -> pw.Node:
         return pw.Value(value_of(operand)(principal, NO_OBJECT, env))
 
     columns = {name: pw.SQL(name) for name in plan.columns}

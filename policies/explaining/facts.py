@@ -9,7 +9,9 @@ from collections.abc import Callable, Iterable
 
 from ..evaluation.rule_trace import Fact
 from ..syntax.attributes import as_written, in_words
+from ..syntax.durations import parts_of
 from ..syntax.expression import (
+    Ago,
     Attribute,
     Comparison,
     FunctionCall,
@@ -39,6 +41,16 @@ _MET = {
     ">": Message("{found}, more than {wanted}"), ">=": Message("{found}, at least {wanted}"),
 }
 
+# Of `<` and `>` before an `Ago`.
+_MUST_AGE = {"<": Message("{name} must be more than {duration} ago"),
+             ">": Message("{name} must be less than {duration} ago")}
+_NOT_AGED = {"<": Message("{found}, must be more than {duration} ago"),
+             ">": Message("{found}, must be less than {duration} ago")}
+_AGED = {"<": Message("{found}, more than {duration} ago"), ">": Message("{found}, less than {duration} ago")}
+_ONE = {"D": Message("1 day"), "H": Message("1 hour"), "M": Message("1 minute"), "S": Message("1 second")}
+_SEVERAL = {"D": Message("{number} days"), "H": Message("{number} hours"), "M": Message("{number} minutes"),
+            "S": Message("{number} seconds")}
+
 Called = Callable[[str, str, object], str]
 """Returns the name of a value, such as that of the user with this id, by its root (`obj`), attribute and value; "" if
 it has no name, or none that the caller may see."""
@@ -60,6 +72,9 @@ def found(fact: Fact, permission: str, called: Called = nameless) -> str:
             if holds and operator == "==":
                 return Message("{found}, {name}", found=stated, name=_name(right))
             return (_MET if holds else _UNMET)[operator].format(found=stated, wanted=_compared(fact, right, called))
+        case Comparison(operator, Attribute() as left, Ago(seconds)):
+            return (_AGED if holds else _NOT_AGED)[operator].format(
+                found=_stated(fact, left, called), duration=_duration(seconds))
         case Comparison(operator, Attribute() as left, right):
             stated = _stated(fact, left, called)
             return stated if holds else _UNMET[operator].format(found=stated, wanted=right)
@@ -90,6 +105,8 @@ def found(fact: Fact, permission: str, called: Called = nameless) -> str:
 def asked(fact: Fact, permission: str) -> str:
     """Describes what a condition requires of an object, for a question without an object."""
     match fact.atom:
+        case Comparison(operator, left, Ago(seconds)):
+            return _MUST_AGE[operator].format(name=_name(left), duration=_duration(seconds))
         case Comparison(operator, left, right):
             return _MUST[operator].format(name=_name(left), wanted=_name(right))
         case InGroup(Attribute() as group):
@@ -101,6 +118,13 @@ def asked(fact: Fact, permission: str) -> str:
         case PluginCall():
             return Message("{call} must hold", call=fact.text)
     return fact.text
+
+
+def _duration(seconds: int) -> str:
+    """Describes a duration: "90 days", "1 day and 6 hours"."""
+    parts = (_ONE[letter] if number == 1 else _SEVERAL[letter].format(number=number)
+             for number, letter in parts_of(seconds))
+    return together(parts, by=Message("{first} and {other}"))
 
 
 def alternatives(facts: Iterable[Fact]) -> list[Fact]:

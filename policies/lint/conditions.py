@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 
-from ..comparison.candidates import DATE, NOW, WEST
+from ..comparison.candidates import DATE, WEST
 from ..comparison.prover import Undecided
 from ..evaluation.grants import ALWAYS_WORD
 from ..evaluation.policy import Policy
@@ -18,6 +18,8 @@ from ..syntax.conditions import Branch
 from ..syntax.expression import (
     COMPARE,
     KIND,
+    NOW,
+    Ago,
     Atom,
     Attribute,
     Comparison,
@@ -208,7 +210,7 @@ class Conditions:
         """Says what is wrong with the literal of a comparison, for all of these resources."""
         if isinstance(atom, FunctionCall):
             return _of_network(atom)
-        if not isinstance(atom, Comparison) or isinstance(atom.right, Attribute):
+        if not isinstance(atom, Comparison) or isinstance(atom.right, Attribute | Ago):
             return None
         if not isinstance(atom.left, Attribute) or atom.left.root not in ("sub", "env", "obj"):
             return None

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from ..evaluation.plan import branches
 from ..evaluation.policy import Policy
-from ..syntax.expression import Attribute, Comparison, Expression, InGroup, Operand, Shared, columns, conjuncts
+from ..syntax.expression import Ago, Attribute, Comparison, Expression, InGroup, Operand, Shared, columns, conjuncts
 from ..syntax.model import MODEL_FILE
 from ..syntax.rules import Rule
 from ..syntax.vocabulary import Resource
@@ -60,7 +60,7 @@ def _about(condition: Expression, resource: Resource) -> Iterator[str]:
 
 
 def _served(branch: Expression, indexes: tuple[tuple[str, ...], ...]) -> bool:
-    """True if an index begins with a column, after the tenant's, that this branch pins."""
+    """True if an index begins with a column, after the tenant's, that this branch pins or bounds by its age."""
     parts = conjuncts(branch)
     if any(isinstance(part, Shared) for part in parts):
         return True
@@ -75,10 +75,12 @@ def _served(branch: Expression, indexes: tuple[tuple[str, ...], ...]) -> bool:
 
 
 def _sides(part: Expression) -> tuple[Operand, ...]:
-    """The operands that a part of a branch pins. In a list, a group is compared with each group of the caller."""
+    """The operands that a part of a branch pins or bounds. A list compares a group with each group of the caller."""
     match part:
         case Comparison("==", left, right):
             return left, right
+        case Comparison(_, left, Ago()):
+            return (left,)
         case InGroup(group):
             return (group,)
     return ()

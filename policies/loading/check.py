@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from ..evaluation.partial import PartialEvaluator
 from ..syntax.expression import (
+    Ago,
     Atom,
     Attribute,
     Comparison,
@@ -30,6 +31,7 @@ from ..wording.suggestions import did_you_mean
 from .operand_types import no_role, wrong_atom, wrong_parameter
 
 NEGATED_OBJECT = "`!` over the object: a missing value would read as a match; write != instead"
+NEGATED_AGE = "`!` over the object: a missing value would read as a match; write youngerThan for !(olderThan(…))"
 LOOSE_CONDITION = (
     "part of the matcher holds whatever the condition is; put brackets around the branch: p.when == '…' && (…)"
 )
@@ -72,7 +74,7 @@ def matchers(model: Model, patterns: Patterns, roles: frozenset[str]) -> list[Fi
     if not all(isinstance(atom, Comparison | FunctionCall) and not _reads_request(atom) for atom in scope_atoms):
         findings.append(Finding(MODEL_FILE, model.scope_line, "m2 knows r2.scope, r2.act, p2.scope and p2.act only"))
     negations = (part for part in walk(model.matcher) if isinstance(part, Negation))
-    findings += dict.fromkeys(Finding(MODEL_FILE, model.line(part), NEGATED_OBJECT)
+    findings += dict.fromkeys(Finding(MODEL_FILE, model.line(part), NEGATED_AGE if _asks_age(part) else NEGATED_OBJECT)
                               for part in negations if reads_object(part))
     for atom in dict.fromkeys(atoms(model.matcher)):
         wrong = wrong_atom(atom, None, roles) or _wrong_role(atom, roles)
@@ -176,6 +178,10 @@ def _wrong_parameter(rule: Rule, model: Model, resource: Resource, vocabulary: V
 
 def _reads_request(atom: Comparison | FunctionCall) -> bool:
     return any(attribute.root in ("sub", "obj", "env") for attribute in attributes(atom))
+
+
+def _asks_age(expression: Expression) -> bool:
+    return any(isinstance(atom, Comparison) and isinstance(atom.right, Ago) for atom in atoms(expression))
 
 
 def _wrong_role(atom: Expression, roles: frozenset[str]) -> str | None:

@@ -6,7 +6,9 @@ from dataclasses import replace
 
 from ..syntax.attributes import ENVIRONMENT, SUBJECT, TEXT
 from ..syntax.expression import (
+    AGES,
     GROUPS,
+    Ago,
     Attribute,
     Comparison,
     Expression,
@@ -49,6 +51,9 @@ def wrong_atom(atom: Expression, resource: Resource | None, roles: frozenset[str
     if len(typed) < len(attributes(atom)):
         return None
     first = typed[0][1]
+    if isinstance(atom.right, Ago):
+        return None if first.format == "date-time" else \
+            f"{atom.left} is {_type(first)}; {AGES[atom.operator]} takes a time, such as r.obj.created_at"
     if isinstance(atom.right, Attribute):
         if not _alike(*typed[0], *typed[1]):
             return f"{atom.left} and {atom.right} are of different types"

@@ -24,6 +24,7 @@ from ..evaluation.policy import Policy
 from ..evaluation.principal import Principal
 from ..invariants.lines import INVARIANTS_FILE
 from ..syntax.attributes import ENVIRONMENT, SUBJECT
+from ..syntax.durations import ago, seconds_of
 from ..syntax.expression import GROUPS
 from ..syntax.model import MODEL_FILE
 from ..syntax.vocabulary import Function
@@ -97,10 +98,13 @@ class Oracle:
         model = Enforcer.new_model(text=files[MODEL_FILE].decode())
         self._shared: SharedWith = no_shares
         self._request: tuple[Principal, Row | None] | None = None
+        self._now: str | None = None  # stock Casbin hands a function its arguments alone
         self._enforcer = Enforcer(model, _Lines(files, further))
         self._enforcer.add_function("shared", self._is_shared)
         self._enforcer.add_function("ipMatch", _ip_match)
         self._enforcer.add_function("inGroup", _in_group)
+        self._enforcer.add_function("olderThan", lambda time, duration: time < self._ago(duration))
+        self._enforcer.add_function("youngerThan", lambda time, duration: time > self._ago(duration))
         for function in functions:
             self._enforcer.add_function(function.name, self._of_plugin(function))
 
@@ -113,7 +117,7 @@ class Oracle:
         shared: SharedWith = no_shares,
     ) -> bool:
         """Returns Casbin's answer to the question of Policy.decide. It is not safe for several threads at once."""
-        self._request, self._shared = (principal, obj), shared
+        self._request, self._shared, self._now = (principal, obj), shared, env.now
         answer = self._enforcer.enforce(
             _Facts({name: getattr(principal, name) for name in (*SUBJECT, GROUPS.name)}),
             permission,
@@ -124,6 +128,9 @@ class Oracle:
             return bool(answer)
         context = EnforceContext("r2", "p2", "e2", "m2")
         return any(self._enforcer.enforce(context, scope, permission) for scope in sorted(principal.scopes))
+
+    def _ago(self, duration: str) -> str | _Missing:
+        return ago(self._now, seconds_of(duration) or 0) or MISSING
 
     def _is_shared(self, sub: object, obj: object, act: str) -> bool:
         assert self._request is not None

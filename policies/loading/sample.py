@@ -7,6 +7,7 @@ import itertools
 import math
 import random
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,7 +16,9 @@ from ..evaluation.policy import Policy
 from ..evaluation.principal import Principal
 from ..evaluation.sql import of_function
 from ..syntax.attributes import ENVIRONMENT, SUBJECT
+from ..syntax.durations import ago, later
 from ..syntax.expression import (
+    Ago,
     Attribute,
     Comparison,
     PluginCall,
@@ -69,7 +72,8 @@ def sample_questions(policy: Policy, chance: random.Random) -> Iterator[tuple[Ru
         literals = _literals(policy, (rule,)) if chance.random() < 0.7 else every
         # A plugin's function may count on the form that a column promises.
         row = _formed(_row(resource, principal, literals, chance), resource, read_columns) if resource.columns else None
-        yield rule, (principal, permission, row, environment(chance), _odd)
+        env = environment(chance)
+        yield rule, (principal, permission, row and _aged(row, env.now, literals, chance), env, _odd)
 
 
 def environment(chance: random.Random) -> SimpleNamespace:
@@ -126,6 +130,15 @@ def _row(
         else:
             row[name] = chance.choice((None, True, False))
     return row
+
+
+def _aged(row: Row, now: str | None, literals: Mapping[str, list[Any]], chance: random.Random) -> Row:
+    """The row with times as old as the durations that a condition names, or just older or younger."""
+    by_column = {name: [one for one in values if isinstance(one, Ago)] for name, values in literals.items()}
+    steps = [timedelta(microseconds=step) for step in (-1, 0, 1)]
+    aged = {name: later(time, chance.choice(steps)) for name, ages in by_column.items()
+            if ages and row.get(name) is not None and (time := ago(now, chance.choice(ages).seconds)) is not None}
+    return {**row, **aged} if aged else row
 
 
 def _formed(row: Row, resource: Resource, names: Iterable[str]) -> Row:

@@ -47,7 +47,7 @@ from ..syntax.expression import (
 from ..syntax.roles import GUEST
 
 
-class NotTold(Exception):
+class Undetermined(Exception):
     """Error: the users who may do this cannot be determined.
 
     function  function of a plugin that reads the caller, the time, the address or the device; "" if conditions on
@@ -101,7 +101,7 @@ class Asked:
 def whenever(policy: Policy, subject: Subject, asked: Asked) -> Expression:
     """The condition under which a caller has the permissions. It reads the caller and the environment.
 
-    Raises NotTold if a plugin's function would have to be called.
+    Raises Undetermined if a plugin's function would have to be called.
     """
     lines = ((permission, policy.matching_rules(subject.role, subject.key, permission))
              for permission in asked.permissions)
@@ -130,13 +130,15 @@ def _by_methods(goal: Expression, asked: Asked) -> Expression:
 
 
 def somewhen(goal: Expression, policy: Policy, subject: Subject, permission: str) -> Expression:
-    """The condition under which `goal` holds in some environment. Raises NotTold if that takes too long, or if the goal
-    compares caller and environment with each other."""
+    """Returns the condition under which `goal` holds in some environment.
+
+    Raises Undetermined if that takes too long, or if the goal compares caller and environment with each other.
+    """
     of_environment = _environment(goal)
     if not of_environment:
         return goal
     if any({one.root for one in attributes(atom)} >= {"sub", "env"} for atom in atoms(goal)):
-        raise NotTold
+        raise Undetermined
     ground = Ground(subject, permission, policy.vocabulary.by_permission[permission])
     variables = [one for one in ground.variables(goal) if of_environment & set(one.inputs)]
     return _eliminated(goal, variables)
@@ -155,7 +157,7 @@ def _eliminated(goal: Expression, variables: Iterable[Variable]) -> Expression:
         if True in remainders:
             return True
         if len(remainders) > MOST_NODES:
-            raise NotTold
+            raise Undetermined
     return disjunction(remainders)
 
 
@@ -221,7 +223,7 @@ def _of_plugin(call: PluginCall, asked: Asked) -> Expression:
     """The answer of a plugin's function that looks at nothing of the caller."""
     read = [Attribute(root, name) for root, name in call.function.reads]
     if any(one not in asked.facts for one in read):
-        raise NotTold(call.function.name)
+        raise Undetermined(call.function.name)
     return bool(call.function.holds(*(asked.facts[one] for one in read), *call.literals))
 
 

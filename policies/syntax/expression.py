@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, ClassVar, TypeVar
 
@@ -56,6 +56,24 @@ class Prefixed:
 
 
 @dataclass(frozen=True, slots=True)
+class Ago:
+    """The time that lies a duration before `r.env.now`: `olderThan(x, 'P90D')` compares `x` with it.
+
+    duration  as model.conf writes it: `P2W` and `P14D` are equal
+    """
+
+    seconds: int
+    duration: str = field(compare=False)
+
+    @property
+    def attribute(self) -> Attribute:
+        return NOW
+
+    def __str__(self) -> str:
+        return f"{self.attribute} - {self.duration}"
+
+
+@dataclass(frozen=True, slots=True)
 class GroupOfCaller:
     """The group at one place among those of the caller: in SQL alone, where each is bound by itself."""
 
@@ -65,7 +83,8 @@ class GroupOfCaller:
         return f"r.sub.groups[{self.place}]"
 
 
-Operand = Attribute | Prefixed | GroupOfCaller | str | int
+Operand = Attribute | Prefixed | Ago | GroupOfCaller | str | int
+Parameter = Attribute | Ago | GroupOfCaller  # what SQL binds a value for
 
 
 class _Hashed:
@@ -86,7 +105,10 @@ class _Hashed:
 
 @dataclass(frozen=True, slots=True)
 class Comparison(_Hashed):
-    """`left operator right`, with a literal always on the right. False whenever a side is missing."""
+    """`left operator right`, with a literal always on the right. False whenever a side is missing.
+
+    `olderThan(x, 'P90D')` is `x < Ago(…)`, and `youngerThan(x, 'P90D')` is `x > Ago(…)`.
+    """
 
     operator: str
     left: Operand
@@ -145,7 +167,8 @@ Expression = bool | Atom | AllOf | AnyOf | Negation
 
 ID, KEY, ROLE, KIND, TENANT, DEPARTMENT, GROUPS = (
     Attribute("sub", name) for name in ("id", "key", "role", "kind", "tenant_id", "department", "groups"))
-ADDRESS, EFFECT = Attribute("env", "ip"), Attribute("rule", "eft")
+ADDRESS, NOW, EFFECT = Attribute("env", "ip"), Attribute("env", "now"), Attribute("rule", "eft")
+AGES = {"<": "olderThan", ">": "youngerThan"}  # operator before an `Ago` → the function that says it
 
 
 def conjunction(parts: Iterable[Expression]) -> Expression:
@@ -251,7 +274,7 @@ def attributes(expression: Expression) -> tuple[Attribute, ...]:
     """The attributes that an expression reads, from left to right, each as often as an atom reads it."""
     match expression:
         case Comparison(_, left, right):
-            first, second = (side.attribute if isinstance(side, Prefixed) else side for side in (left, right))
+            first, second = (side.attribute if isinstance(side, Prefixed | Ago) else side for side in (left, right))
             if isinstance(second, Attribute):
                 return (first, second) if isinstance(first, Attribute) else (second,)
             return (first,) if isinstance(first, Attribute) else ()
@@ -307,6 +330,8 @@ def text(expression: Expression) -> str:
     match expression:
         case bool():
             return "always" if expression else "never"
+        case Comparison(symbol, left, Ago(_, duration)):
+            return f"{AGES[symbol]}({_operand(left)}, '{duration}')"
         case Comparison(symbol, left, right):
             return f"{_operand(left)} {symbol} {_operand(right)}"
         case FunctionCall(function, arguments):

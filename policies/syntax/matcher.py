@@ -14,10 +14,13 @@ from ..wording.finding import Finding, quoted
 from ..wording.suggestions import did_you_mean, hint
 from .addresses import network
 from .conditions import PREFIX, WHEN
+from .durations import seconds_of, wrong_duration
 from .expression import (
+    AGES,
     GROUPS,
     MIRRORED,
     ROOTS,
+    Ago,
     AllOf,
     AnyOf,
     Attribute,
@@ -38,7 +41,7 @@ from .vocabulary import Function
 # Casbin's own functions that answer from their arguments alone, the same in each of its languages, with the
 # number of arguments. keyMatch is not here: it ignores whatever follows the first `*`.
 FUNCTIONS = {"g": 2, "globMatch": 2, "ipMatch": 2}
-OURS = ("shared", "inGroup")  # functions of Gatepost
+OURS = ("shared", "inGroup", *AGES.values())  # functions of Gatepost
 OPERATORS: dict[type[ast.cmpop], str] = {
     ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
 }
@@ -48,6 +51,7 @@ NO_EXPRESSION = f"{NOT_READ}; look at the brackets, the quotes and the `||` betw
 # of its own a list takes what stands beside it for its left side.
 LIST = "a list is written (r.obj.status in['a', 'b']), in brackets of its own and with no blank behind `in`"
 GROUP = "write inGroup(r.sub, 'name'), or inGroup(r.sub, r.obj.…) with a column that names the group"
+AGE = "write {0}(r.obj.…, 'P90D'), with a column that holds a time"
 PARAMETER = "a parameter is taken by p.when == 'word:' + r.obj.…, in small letters and with the colon"
 
 _CALLER, _REQUEST = "r.sub", ["r.sub", "r.obj", "r.env"]
@@ -198,6 +202,8 @@ class _Reader:
                 node, "write shared(r.sub, r.obj, r.act)")
         if name == "inGroup":
             return self._in_group(node, given)
+        if name in AGES.values():
+            return self._age(node, name)
         if name in self.functions:
             return self._of_plugin(node, self.functions[name], given)
         if name not in FUNCTIONS and given[:3] == _REQUEST and not did_you_mean(name, self.functions):
@@ -221,6 +227,18 @@ class _Reader:
         if isinstance(group, str) or (isinstance(group, Attribute) and group.root in ROOTS and group != GROUPS):
             return InGroup(group)
         return self._refuse(node, GROUP)
+
+    def _age(self, node: ast.Call, name: str) -> Expression:
+        values = [self._operands.read(argument) for argument in node.args]
+        if None in values:
+            return False
+        match values:
+            case [Attribute("obj") as time, str(duration)]:
+                if wrong := wrong_duration(duration):
+                    return self._refuse(node, wrong)
+                operator = next(operator for operator, function in AGES.items() if function == name)
+                return Comparison(operator, time, Ago(seconds_of(duration) or 0, duration))
+        return self._refuse(node, AGE.format(name))
 
     def _of_plugin(self, node: ast.Call, function: Function, given: list[str]) -> Expression:
         literals = [self._operands.read(argument) for argument in node.args[3:]]

@@ -88,6 +88,8 @@ class Operands:
         match node:
             case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() as value)) if value <= LARGEST_NUMBER:
                 return f"write {-value}"
+            case ast.BinOp(op=ast.Add() | ast.Sub()) if expressions.adds_to_time(written):
+                return expressions.AGE
         if isinstance(node, ast.Name):
             return f"write a text in quotes; {OPERANDS}"
         if isinstance(node, ast.Attribute) and " " in written:

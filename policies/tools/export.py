@@ -22,15 +22,33 @@ MISSING = """\
 # for what is missing, an object whose comparisons are all false.
 """
 # The editor evaluates this text, and gives Casbin what is in `functions`. `shared` and those of plugins ask what a
-# request of the editor does not hold, so that their answer is the reader's to choose.
+# request of the editor does not hold, so that their answer is the reader's to choose. Casbin hands a function its
+# arguments alone, so that the clock is beside the functions: who decides at another time sets `clock.now`.
 _FUNCTIONS = """\
 (function () {
+  // The time for olderThan and youngerThan: that of this computer. Gatepost takes r.env.now. To try the time of a
+  // request, write the same time here: () => '2026-11-18T10:30:00.000000Z'
+  const clock = { now: () => new Date().toISOString().replace('Z', '000Z') };
+  // The time that lies a duration such as 'P90D' before now.
+  const ago = (duration) => {
+    const now = clock.now();
+    if (now == null) return undefined;
+    const numbers = /^P(?:(\\d+)W)?(?:(\\d+)D)?(?:T(?:(\\d+)H)?(?:(\\d+)M)?(?:(\\d+)S)?)?$/.exec(duration).slice(1);
+    const seconds = [604800, 86400, 3600, 60, 1].reduce((sum, unit, i) => sum + unit * Number(numbers[i] || 0), 0);
+    const time = Date.parse(now.slice(0, 19) + 'Z') - 1000 * seconds;
+    const first = '0001-01-01T00:00:00.000000Z';
+    return time < Date.parse(first) ? first : new Date(time).toISOString().slice(0, 19) + now.slice(19);
+  };
   return {
+    clock,
     functions: {
       // Whether a share gives the permission on the object: only Gatepost's database knows. Write what to try.
       shared: (sub, obj, act) => false,
       // The groups of a caller are a list: {role: 'user', groups: ['atlas']}.
       inGroup: (sub, name) => name != null && (sub.groups || []).includes(name),
+      // Whether a time lies more, or less, than a duration before now.
+      olderThan: (time, duration) => time < ago(duration),
+      youngerThan: (time, duration) => time > ago(duration),
 %s    },
   };
 })();

@@ -14,12 +14,17 @@ WORDS = {
     "like": "write ==", "between": "write >= and <=",
 }
 TRUTH = {"true": "== 1", "false": "== 0"}
+AGE = ("a time takes no `+` and no `-`; write olderThan(r.obj.created_at, 'P90D'), or youngerThan(r.obj.created_at, "
+       "'P90D')")
 NOTHING = ("none", "null", "nil", "undefined")
 
 _TOKEN = re.compile(
     r"""(?P<operand>'[^'\n]*'|"[^"\n]*"|[\w.…]+)|(?P<quote>['"])|(?P<operator>&&|\|\||[=!<>]=|[<>,])|(?P<negation>!)|"""
     r"""(?P<open>\()|(?P<close>\))|(?P<line>\n)|\S""",
 )
+_QUOTED = re.compile(r"""'[^'\n]*'|"[^"\n]*\"""")
+_SPAN = re.compile(r"[-+]\s*\d+\s*(?:[smhdwy]|min|mins|(?:second|minute|hour|day|week|month|year)s?)\b", re.IGNORECASE)
+_TIME = re.compile(r"(?:\b(?:now|today|date)|_at)\b|[\"']P\w*[\"']", re.ASCII)
 _ROOTS = {"object": "obj", "subject": "sub", "user": "sub", "caller": "sub", "environment": "env", "context": "env",
           "request": "env", "obj": "obj", "sub": "sub", "env": "env"}
 
@@ -39,8 +44,16 @@ def balance(text: str) -> int:
 
 def diagnosis(text: str) -> tuple[int, str] | None:
     """The line within `text`, from 0, and a sentence of what is wrong there; None when that is unclear."""
+    # A number with a unit is no token of Python: `r.env.now - 90d`.
+    if span := _SPAN.search(_QUOTED.sub(lambda quoted: " " * len(quoted.group()), text)):
+        return text.count("\n", 0, span.start()), AGE
     tokens = list(_tokens(text))
     return _open_quote(tokens) or _neighbours(tokens) or _brackets(tokens)
+
+
+def adds_to_time(text: str) -> bool:
+    """True if a sum or a difference is one with a time: `r.env.now - 'P90D'`."""
+    return bool(_TIME.search(text))
 
 
 def word(text: str) -> str:

@@ -21,7 +21,7 @@ from models.tables.user import User
 from policies import NEVER, Policy, Principal
 from policies.evaluation.principal import FixedEnvironment
 from policies.evaluation.rights import rights_for
-from policies.questions.holders import Asked, NotTold
+from policies.questions.holders import Asked, Undetermined
 from policies.syntax.vocabulary import Function
 from tests.http.worlds import METHODS, World, of_plugin, under
 
@@ -205,6 +205,6 @@ def test_rank_counts_beside_the_policy(world: World) -> None:
 def test_a_function_of_a_plugin_that_asks_who_calls_is_not_told(world: World) -> None:
     near = Function("trusted", (("sub", "department"),), (), lambda mine: mine == "press")
     policy = of_plugin(world, near, b"p, user, article.view, trusted, allow")
-    with world.given.database.connected(), pytest.raises(NotTold) as told:
+    with world.given.database.connected(), pytest.raises(Undetermined) as told:
         assert who(world, policy, "article.view").narrowing
     assert told.value.function == "trusted"

@@ -233,7 +233,7 @@ def test_doctor_names_users_and_shares_of_guests_that_an_older_version_has_store
         assert found.keys() == {"policy", "shares"}
         assert "no user can have their role (guest): gus@example.org. Give them another one" in found["policy"]
         assert "g, guest" not in found["policy"], "guest cannot be declared"
-        assert "1 with role:guest give nothing" in found["shares"]
+        assert "1 with role:guest have no effect" in found["shares"]
         assert f"DELETE /api/articles/{id}/shares?grantee=role:guest" in said
     finally:
         user.role = "user"

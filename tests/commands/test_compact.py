@@ -88,6 +88,6 @@ def test_words_that_were_lost_are_found_by_the_doctor_and_indexed_anew(instance,
     database.close_all()
     done = instance.run("doctor")
     assert done.returncode == 1
-    assert "searches do not find all articles; gatepost compact indexes them again" in done.stdout
+    assert "searches do not find all articles; run gatepost compact to rebuild the indexes" in done.stdout
     assert "their words are indexed again" in instance.run("compact").stdout
     assert instance.run("doctor").returncode == 0

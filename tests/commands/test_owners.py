@@ -58,7 +58,8 @@ def test_the_doctor_names_what_the_service_cannot_use(instance):
     os.chown(instance.folder / "secret.key", 0, 0)
     os.utime(instance.folder / "secret.key", (0, 0))
     done = instance.run("doctor")
-    assert done.returncode == 1 and "secret.key do not belong to nobody, who serves; chown -R nobody" in done.stdout
+    assert done.returncode == 1
+    assert "secret.key do not belong to nobody, the owner of the folder; run chown -R nobody" in done.stdout
 
 
 def test_an_instance_of_root_stays_roots(tmp_path):

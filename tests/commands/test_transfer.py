@@ -201,7 +201,7 @@ def test_each_tenant_has_its_own_rows(instance, file, imported):
     (("import", "articles", "-", "--tenant", "nowhere"), "There is no tenant nowhere."),
     (("import", "articles", "-", "--as", "nobody@example.org"), "There is no active user nobody@example.org."),
     (("import", "articles", "-", "--as", "admin@example.org", "--tenant", "another"), "is not in the tenant another."),
-    (("import", "articles", "-", "--format", "csv"), "The first line names the columns."),
+    (("import", "articles", "-", "--format", "csv"), "The first line must have the names of the columns."),
 ])
 def test_what_cannot_be_done_is_said_in_a_sentence(instance, arguments, sentence):
     if "another" in arguments:

@@ -203,7 +203,7 @@ def _campaign(place: Place, dialect: str, kills: int, chance: random.Random) -> 
             print(f"{dialect}: {name}: left {left}, lost {lost}", flush=True)
     sealed = place.instance.run("audit", "verify")
     print(f"{dialect}: {killed.total()} kills of {', '.join(killed)}: {wrong} with files that are left or writes that "
-          f"are lost; the audit trail is {'not ' if sealed.returncode else ''}whole", flush=True)
+          f"are lost; the audit log is {'not ' if sealed.returncode else ''}whole", flush=True)
     return wrong + bool(sealed.returncode)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gatepost.commands import doctor_checks
-from gatepost.health.finding import State
+from gatepost.health.check_result import State
 from gatepost.http.operations import housekeeping
 from gatepost.jobs import files
 from gatepost.testing import Caller

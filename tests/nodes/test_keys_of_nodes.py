@@ -9,7 +9,7 @@ import pytest
 
 from blueprints.nodes.survey import survey
 from gatepost.commands.keys import without_key
-from gatepost.health.finding import State
+from gatepost.health.check_result import State
 from gatepost.http.operations.program import described
 from models.base import new_id, now
 from models.engine.connect import open_database

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlencode
+
 import pytest
 
 from gatepost.http.security import passwords
@@ -82,6 +84,45 @@ def test_looking_at_a_link_changes_nothing(method, app, admin, given):
         assert getattr(app.test_client(), method)(path, headers=headers).status_code == 200
     assert is_kept(user, given)
     assert visit(app).post(path, TYPED).status_code == 303
+
+
+TYPED_QUERY = urlencode(TYPED)
+WAYS = {
+    "GET with a query": lambda client, path: client.get(f"{path}?{TYPED_QUERY}"),
+    "GET with a form": lambda client, path: client.get(path, data=TYPED),
+    "GET as POST": lambda client, path: client.get(path, data=TYPED, headers={"X-HTTP-Method-Override": "POST"}),
+    "HEAD with a form": lambda client, path: client.head(path, data=TYPED),
+    "OPTIONS": lambda client, path: client.options(path, data=TYPED, headers=ORIGIN),
+    "PUT": lambda client, path: client.put(path, data=TYPED, headers=ORIGIN),
+    "PATCH": lambda client, path: client.patch(path, data=TYPED, headers=ORIGIN),
+    "DELETE": lambda client, path: client.delete(path, data=TYPED, headers=ORIGIN),
+    "POST with a query": lambda client, path: client.post(f"{path}?{TYPED_QUERY}", headers=ORIGIN),
+    "POST of JSON": lambda client, path: client.post(path, json=TYPED, headers=ORIGIN),
+    "POST of text": lambda client, path: client.post(path, data=TYPED_QUERY, content_type="text/plain", headers=ORIGIN),
+    "POST with another user": lambda client, path: client.post(path, data={**TYPED, "email": "b@example.org"},
+                                                               headers=ORIGIN),
+    "POST with a target": lambda client, path: client.post(f"{path}?next=https://evil.example", data=TYPED,
+                                                           headers=ORIGIN),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_nothing_but_its_own_form_uses_a_link(way, app, admin, given):
+    user = given.user(password=PASSWORD)
+    path = link(admin, user)
+    assert WAYS[way](app.test_client(), path).status_code < 500
+    assert may_log_in(app, user, PASSWORD)
+    assert visit(app).post(path, TYPED).status_code == 303
+
+
+def test_a_link_does_not_outlive_its_user(app, admin, given):
+    former = given.user()
+    path = link(admin, former)
+    sent = {"name": "The next one", "email": former.email, "role": "user"}
+    given.database.transact(lambda: User.delete().where(User.id == former.id).execute())
+    assert admin.post(f"{PEOPLE}/new", sent).status_code == 303
+    assert visit(app).post(path, TYPED).status_code == 404
+    assert not may_log_in(app, former)
 
 
 def test_the_page_says_no_referrer_and_is_not_stored(app, admin, given):

@@ -59,6 +59,10 @@ GROWN = " || \\\n    ".join((
     "p.when == 'planned' && r.obj.created_at > r.env.now",
     "p.when == 'past' && r.obj.updated_at <= r.env.now && !(r.env.now < '2026-02-01T00:00:00.000000Z')",
     "p.when == 'since' && r.env.now >= '2026-11-21T10:00:00.000001Z'",
+    "p.when == 'aged' && olderThan(r.obj.created_at, 'P90D')",
+    "p.when == 'recent' && r.obj.status == 'draft' && youngerThan(r.obj.updated_at, 'P1DT6H')",
+    "p.when == 'between' && olderThan(r.obj.created_at, 'PT12H') && youngerThan(r.obj.created_at, 'P46W')",
+    "p.when == 'odd_age' && (youngerThan(r.obj.created_at, 'PT1S') || olderThan(r.obj.updated_at, 'P324DT10H'))",
     "p.when == 'debt' && r.obj.version < -4",
     "p.when == 'no_debt' && -5 <= r.obj.version",
     "p.when == 'language:' + r.obj.language",
@@ -69,8 +73,8 @@ GROWN = " || \\\n    ".join((
 GROWN_MODEL = model(f"{WHO_AND_WHAT} && ({GROWN})")
 GROWN_CONDITIONS = (
     "always", "own", "enabled", "disabled", "open", "old_or_open", "at_work", "press", "others", "team", "team_draft",
-    "member", "planned", "past", "since", "debt", "no_debt", "language:de", "language:pt-BR", "state:draft",
-    "state:in_review", "desk:press", "by:bot", "by:other", "lent_to:sales",
+    "member", "planned", "past", "since", "aged", "recent", "between", "odd_age", "debt", "no_debt", "language:de",
+    "language:pt-BR", "state:draft", "state:in_review", "desk:press", "by:bot", "by:other", "lent_to:sales",
 )
 # Permissions whose objects have the columns of these conditions, if not all of RESOURCES have them.
 OF_USERS, OF_TEXTS = ("user.*", "user.view", "us*r.*e"), ("article.*", "page.view", "page.up*", "art*.v*")

@@ -7,7 +7,7 @@ from typing import Any
 
 from marshmallow import fields
 
-from gatepost import BackgroundTask, Call, Feature, Found, Installation, Routes, Services, State, StrictSchema
+from gatepost import BackgroundTask, Call, CheckResult, Feature, Installation, Routes, Services, State, StrictSchema
 
 routes = Routes("rates", "Exchange rates.")
 
@@ -26,8 +26,8 @@ def tasks(services: Services) -> Iterator[BackgroundTask]:
     yield BackgroundTask("fetching rates", 3600, services.feature("rates").fetch, at_once=True)
 
 
-def check(installation: Installation) -> Found:
-    return Found(State.OK, f"rates are asked for by {installation.settings.default_tenant}")
+def check(installation: Installation) -> CheckResult:
+    return CheckResult(State.OK, f"rates are asked for by {installation.settings.default_tenant}")
 
 
 class RatesSchema(StrictSchema):

@@ -30,7 +30,7 @@ from gatepost.collections.asking import ask
 from gatepost.collections.names import USERS
 from policies.syntax.vocabulary import date_time
 
-TRAIL = "/console/audit"
+PATH = "/console/audit"
 RESULTS = ("allowed", "refused", "failed")
 _FILTERS = ("who", "resource", "action", "result", "id", "from", "to")
 _ASKED = (*_FILTERS, "cursor", "before", "follow")
@@ -42,12 +42,12 @@ Row = dict[str, Any]
 
 
 show = showing(__package__)
-routes = Routes("console_trail", "The audit log.", when=served)
+routes = Routes("console_audit", "The audit log.", when=served)
 enter(Page("/console/audit", Message("Audit log"), "audit.view", place=50))
 
 
-@routes.get(TRAIL, **page("audit.view", query=texts(*_ASKED), narrows=True, cost=2))
-def trail(call: Call) -> Response:
+@routes.get(PATH, **page("audit.view", query=texts(*_ASKED), narrows=True, cost=2))
+def show_log(call: Call) -> Response:
     """Show what happened, the newest first."""
     asked = {name: call.query.get(name, "").strip() for name in _ASKED}
     answer: dict[str, Any] = {"items": [], "next_cursor": None, "prev_cursor": None}
@@ -59,8 +59,9 @@ def trail(call: Call) -> Response:
     except Problem as refusal:
         problem = sentence(call, refusal)
     follows = bool(asked["follow"]) and not asked["cursor"] and not asked["before"]
-    return show(call, "trail.html", asked=asked, rows=_rows(call, answer["items"]), problem=problem, results=RESULTS,
-                persons=persons if len(persons) > 1 else [], resources=sorted(call.access.policy.vocabulary.resources),
+    return show(call, "audit_log.html", asked=asked, rows=_rows(call, answer["items"]), problem=problem,
+                results=RESULTS, persons=persons if len(persons) > 1 else [],
+                resources=sorted(call.access.policy.vocabulary.resources),
                 narrowed=any(asked[name] for name in ("id", "from", "to")), follows=follows,
                 again=_link(asked), following=_link(asked, follow="1"),
                 older=answer["next_cursor"] and _link(asked, cursor=answer["next_cursor"]),
@@ -73,10 +74,10 @@ def _refusals(call: Call) -> dict[str, Any]:
     return {"rows": _rows(call, answer["items"])}
 
 
-show_part(Part(TRAIL, "audit.view", f"{__package__}:overview_refusals.html", _refusals, place=20))
+show_part(Part(PATH, "audit.view", f"{__package__}:overview_refusals.html", _refusals, place=20))
 
 
-@routes.get(f"{TRAIL}/<id>", **page("audit.view", narrows=True, cost=5))
+@routes.get(f"{PATH}/<id>", **page("audit.view", narrows=True, cost=5))
 def event(call: Call) -> Response:
     """Show one audit event, and the reason of its answer."""
     answer = ask(call, "audit_get", path={"id": call.path["id"]})
@@ -148,4 +149,4 @@ def _today(call: Call, row: Row, answer: Mapping[str, Any]) -> str:
 def _link(asked: Mapping[str, str], **changes: str) -> str:
     """Returns the link to the page with the same filters and these changes."""
     kept = {name: asked[name] for name in _FILTERS if asked[name]}
-    return f"{TRAIL}?{urlencode({**kept, **changes})}" if kept or changes else TRAIL
+    return f"{PATH}?{urlencode({**kept, **changes})}" if kept or changes else PATH

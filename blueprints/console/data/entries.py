@@ -9,7 +9,7 @@ from typing import Any
 
 from marshmallow import Schema, fields
 
-from gatepost import Call, Collection, Fault, Message, Problem
+from gatepost import Call, Collection, Currency, Fault, Message, Problem
 
 from .. import times
 from ..money import Misread, Money, is_currency
@@ -167,7 +167,14 @@ class Entries:
                 for row in range(count(self._given, name))]
         return Entry(name, field_called(name), ROWS, field.required and not field.allow_none, rows=tuple(rows),
                      hint=self._hint(field, ROWS, ""), now=self._current(name), focused=name == self._focus,
-                     faults=tuple(str(self._say(fault.detail)) for at, fault in self._faults if at == (name,)))
+                     faults=tuple(self._number(fault) for at, fault in self._faults if at == (name,)))
+
+    def _number(self, fault: Fault) -> str:
+        """Returns the text of a fault of a list; bounds of its length as numbers of rows."""
+        text = fault.detail
+        if isinstance(text, Message) and {"min", "max"} <= text.values.keys():
+            text = Message("Enter {min} to {max} rows.", **{name: text.values[name] for name in ("min", "max")})
+        return str(self._say(text))
 
     def _added(self, name: str) -> str:
         """Returns the first field of the row that was added to a list."""
@@ -188,6 +195,8 @@ class Entries:
             return str(self._say(Message("In the smallest unit of the currency, such as cents.")))
         if kind == GRANTEE:
             return ""  # it describes the texts of the API
+        if isinstance(field, Currency):
+            return str(self._say(Message("Three letters, such as EUR.")))
         return str(self._say(field.metadata.get("description", "")))
 
     def _money(self, field: fields.Field[Any], prefix: str) -> Money:

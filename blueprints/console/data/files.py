@@ -24,7 +24,7 @@ from gatepost.http.credentials.console_sessions import member
 from gatepost.http.protocol.problems import unsupported_media_type
 from gatepost.http.schemas import file_formats
 
-from ..frame import drawn_again, page, refused, routes, show
+from ..frame import MENDABLE, drawn_again, page, refused, routes, show
 from ..naming import names_of, sentence
 from .fields import Shown, currencies, shown
 from .listed import Kind, columns_of
@@ -36,6 +36,7 @@ _LARGEST_FORM = LARGEST * 4 // 3 + 2**16  # the file in base64, and the other fi
 _MOST_PARTS = 20
 _UPLOAD = "gatepost.upload"
 _MULTIPART = "multipart/form-data"
+_TOO_LARGE = "body_too_large"
 _NDJSON_NAMES = (".ndjson", ".jsonl")
 
 
@@ -68,7 +69,10 @@ class Upload:
 
 
 def comma_separated(content: bytes) -> bytes:
-    """Returns CSV with commas for CSV with semicolons or tabs, as spreadsheets write it in some languages."""
+    """Returns CSV with commas for CSV with semicolons or tabs, as spreadsheets write it in some languages.
+
+    Raises `Problem` (`invalid_body`) for a damaged table.
+    """
     head = content.partition(b"\n")[0]
     separator = next((one for one in (";", "\t") if one.encode() in head and b"," not in head), "")
     if not separator:
@@ -76,11 +80,14 @@ def comma_separated(content: bytes) -> bytes:
     output = io.StringIO()
     try:
         text = content.decode("utf-8-sig")
-        csv.field_size_limit(file_formats.LONGEST)
-        rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-        csv.writer(output, lineterminator="\n").writerows(rows)
-    except (UnicodeDecodeError, csv.Error):
+    except UnicodeDecodeError:
         return content  # the API says what is wrong with it
+    csv.field_size_limit(file_formats.LONGEST)
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    try:
+        csv.writer(output, lineterminator="\n").writerows(rows)
+    except csv.Error as error:
+        raise file_formats.not_csv(error, rows.line_num) from None
     return output.getvalue().encode()
 
 
@@ -103,7 +110,7 @@ def pages(collection: Collection) -> Iterator[Endpoint]:
     yield running(Endpoint(name=f"data_{kind.name}_import_sent", method="POST", path=path,
                            handler=partial(_import, kind), summary=importing.summary, read_form=_read,
                            largest_body=_LARGEST_FORM, **{**page(permission, narrows=True, identify=member),
-                                                          "refused": drawn_again(draw)}))
+                                                          "refused": drawn_again(draw, (*MENDABLE, 413, 415))}))
 
 
 def _as_csv(request: Request) -> Request:
@@ -113,6 +120,9 @@ def _as_csv(request: Request) -> Request:
 # The form
 
 def _form(call: Call, kind: Kind, problem: Problem | None = None) -> Response:
+    if problem is not None and problem.code == _TOO_LARGE:
+        problem = Problem(_TOO_LARGE, Message("The file has more than {most} MiB. Send it to the API, or in parts.",
+                                              most=LARGEST // 2**20))
     keys = kind.collection.import_keys
     faults = [] if problem is None else _faults([
         {"line": (fault.meta or {}).get("line"), "detail": _say(call, fault.detail), "pointer": fault.pointer}
@@ -142,8 +152,7 @@ def _read(request: Request) -> Request:
     if not content:
         raise _wrong(Message("Select a file that is not empty."))
     if len(content) > LARGEST:
-        raise Problem("body_too_large", Message("The file has more than {most} MiB. Send it to the API, or in parts.",
-                                                most=LARGEST // 2**20))
+        raise Problem(_TOO_LARGE)
     request.environ[_UPLOAD] = replace(upload, content=content)
     return sent_instead(request, "POST", request.args.to_dict(flat=False))
 

@@ -7,12 +7,13 @@ a reference leads to, or to add a row to a list, the form is sent to a path of i
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from flask import Response
 from marshmallow import Schema
 
-from gatepost import Call, Collection, Endpoint, Problem
+from gatepost import Call, Collection, Endpoint, Message, Problem
 from gatepost.collections.names import Names, shown_to
 from gatepost.http.credentials.console_sessions import member
 from gatepost.http.credentials.step_up import CurrentPassword
@@ -28,6 +29,8 @@ from .lookups import is_redrawn, lookups
 from .words import collection_called, field_called
 
 _NEW, _CHANGE, _DELETE, _SHARE, _UNSHARE = "create", "update", "delete", "share", "unshare"
+_OWNER = "owner_id"
+_OWN = Message("If you choose nobody, you are the owner.")
 
 
 @routes.of_each
@@ -80,7 +83,7 @@ def _form(call: Call, kind: Kind, name: str, endpoint: Endpoint, problem: Proble
     answer, tag = dict[str, Any](), ""
     if name != _NEW:
         answer, tag, _ = answered(call, kind, call.path["id"])  # type: ignore[assignment]
-    names = _asked_for(call, kind, name, endpoint, answer)
+    names = sorted(_asked_for(call, kind, name, endpoint, answer), key=lambda one: one in collection.managed)
     given = arranged(sent or (written(schema, answer, names, Manner.of(call)) if name == _CHANGE else sent))
     if name != _CHANGE:
         _add_first_rows(schema, names, given)
@@ -89,6 +92,9 @@ def _form(call: Call, kind: Kind, name: str, endpoint: Endpoint, problem: Proble
     conflict = problem is not None and problem.code == "version_conflict"
     fields = Entries(call, schema, given, collection, lookups=found, currency=currency, problem=problem,
                      now=answer if conflict and name == _CHANGE else None).of(names)
+    if name == _NEW:
+        hint = str(call.services.translations.wanted(call.request).say(_OWN))
+        fields = [replace(one, hint=hint) if one.name == _OWNER else one for one in fields]
     return show(call, "data_form.html", kind=kind, name=name, collection=collection_called(kind.name),
                 id=call.path.get("id", ""), title=_called(call, kind), fields=fields, currency=currency,
                 tag=tag if not sent or conflict else sent.get("_version", tag), repeatable=not endpoint.secret,

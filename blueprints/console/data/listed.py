@@ -123,7 +123,7 @@ def rows_page(call: Call, kind: Kind, refusal: Problem | None = None) -> Respons
     say = call.services.translations.wanted(call.request).say
     try:
         query = _query(call, kind, asked)
-        fields = ["id", *([head] if head else []), *columns, *currencies(collection, columns)]
+        fields = ["id", *([head] if head else []), *columns, *currencies(collection, columns), *_actions(collection)]
         page_of = ask(call, kind.operation("list"), {**query, "fields": ",".join(fields)})
         if asked.get("as"):
             whose = seen(call, kind.name, asked["as"], [row["id"] for row in page_of["items"]])
@@ -131,7 +131,8 @@ def rows_page(call: Call, kind: Kind, refusal: Problem | None = None) -> Respons
         if wrong.status not in (400, 403, 404):
             raise
         problem = sentence(call, wrong)
-    verbs = [] if asked.get("as") else offered(call, kind)
+    verbs_by_id = {} if asked.get("as") else _verbs_by_id(call, kind, page_of["items"])
+    verbs = [verb for verb in verbs_of(kind) if any(verb in some for some in verbs_by_id.values())]
     return show(call, "data_rows.html", kind=kind, title=collection_called(kind.name), asked=asked, problem=problem,
                 head=field_called(head) if head else Message("ID"),
                 heads=[(field_called(name), kind_of(collection.body_schema.fields.get(name))) for name in columns],
@@ -143,7 +144,7 @@ def rows_page(call: Call, kind: Kind, refusal: Problem | None = None) -> Respons
                 owned=_owner_parameter(collection) is not None, total=_total(call, kind, asked),
                 later=_link(asked, "cursor", page_of["next_cursor"]),
                 earlier=_link(asked, "before", page_of["prev_cursor"]), counting=_link(asked, "count", "yes"),
-                verbs=verbs, boxes=_boxes(call, kind, page_of["items"]) if verbs else {},
+                verbs=verbs, boxes=_boxes(call, kind, [id for id, some in verbs_by_id.items() if some]),
                 whole=asked.get("select") == "all", everything=_link(asked, "select", "all", kept=("cursor", "before")),
                 filtered=urlencode({name: text for name, text in asked.items() if name != "select"}),
                 exported=_exported(call, kind, asked), create=_may(call, kind, "create"),
@@ -168,16 +169,23 @@ def verbs_of(kind: Kind) -> list[str]:
     return [*plain, *([DELETE] if DELETE in kind.served else [])]
 
 
-def offered(call: Call, kind: Kind) -> list[str]:
-    """Returns those of `verbs_of` that the caller may do to some row."""
-    return [verb for verb in verbs_of(kind) if call.access.may_ever(kind.collection.permission(verb))]
+def _actions(collection: Collection) -> list[str]:
+    return [name for name in collection.computed if name == "allowed_actions"]
 
 
-def _boxes(call: Call, kind: Kind, items: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+def _verbs_by_id(call: Call, kind: Kind, items: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
+    """Returns id → those of `verbs_of` that the caller may do to the row."""
+    verbs = [verb for verb in verbs_of(kind) if call.access.may_ever(kind.collection.permission(verb))]
+    return {item["id"]: [verb for verb in verbs if verb in item.get("allowed_actions", verbs)] for item in items}
+
+
+def _boxes(call: Call, kind: Kind, ids: Sequence[str]) -> dict[str, str]:
     """Returns id → the value of the row's check box: its id and its version, as this caller would send it."""
+    if not ids:
+        return {}
     guard = kind.collection.guards.get("version")
     return {row.id: f"{row.id} {version_for(call, row.__data__, guard)}"
-            for row in kind.collection.rows(call).find_all([item["id"] for item in items])}
+            for row in kind.collection.rows(call).find_all(ids)}
 
 
 def _exported(call: Call, kind: Kind, asked: Mapping[str, str]) -> str:

@@ -26,15 +26,15 @@ class JobFiles(Collection):
         """
         id, end, number = _id(job), monotonic() + seconds, 0
         while True:
-            found: Job = self._get(id).row
-            match found["state"]:
+            current: Job = self._get(id).row
+            match current["state"]:
                 case "done":
-                    return found
+                    return current
                 case "failed" | "cancelled" as state:
-                    raise _failure(found.get("result"), state)
+                    raise _failure(current.get("result"), state)
             number += 1
             if monotonic() > end:
-                raise TimeoutError(f"The job {id} is still {found['state']}.")
+                raise TimeoutError(f"The job {id} is still {current['state']}.")
             sleep(pause(number, _FIRST))
 
     def rows(self, job: Job | str) -> Iterator[dict[str, Any]]:
@@ -54,6 +54,7 @@ def _id(job: Job | str) -> str:
 
 
 def _failure(result: Any, state: str) -> JobFailed:
-    said = result if isinstance(result, dict) else {}
-    return JobFailed(said.get("code", state), said.get("status", 0), said.get("detail", f"The job was {state}."),
-                     errors=said.get("errors", ()), request_id=said.get("request_id", ""))
+    problem = result if isinstance(result, dict) else {}
+    detail = problem.get("detail", f"The job was {state}.")
+    return JobFailed(problem.get("code", state), problem.get("status", 0), detail,
+                     errors=problem.get("errors", ()), request_id=problem.get("request_id", ""))

@@ -87,11 +87,11 @@ _CLASSES: Mapping[int, type[GatepostError]] = {
 
 def problem_of(answer: httpx.Response) -> GatepostError:
     """Returns the exception for an answer with its body. A body that is not a problem document is ignored."""
-    said = _document(answer)
+    document = _document(answer)
     kind = _CLASSES.get(answer.status_code, GatepostError)
     after = answer.headers.get("Retry-After", "")
-    return kind(said.get("code", ""), answer.status_code, said.get("detail", answer.reason_phrase),
-                errors=said.get("errors", ()), request_id=answer.headers.get("X-Request-ID", ""),
+    return kind(document.get("code", ""), answer.status_code, document.get("detail", answer.reason_phrase),
+                errors=document.get("errors", ()), request_id=answer.headers.get("X-Request-ID", ""),
                 retry_after=float(after) if after.isdecimal() else None, etag=answer.headers.get("ETag"))
 
 
@@ -104,10 +104,10 @@ def _document(answer: httpx.Response) -> dict[str, Any]:
     if not answer.headers.get("Content-Type", "").startswith("application/problem+json"):
         return {}
     try:
-        said = answer.json()
+        document = answer.json()
     except ValueError:
         return {}
-    return said if isinstance(said, dict) else {}
+    return document if isinstance(document, dict) else {}
 
 
 def _place(fault: Fault) -> str:

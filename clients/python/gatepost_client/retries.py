@@ -26,11 +26,11 @@ def repeated(attempt: Callable[[], T], *, attempts: int, within: float = float("
             return attempt()
         except GatepostError as error:
             error.attempts = number
-            asked = error.retry_after or 0.0
-            late = monotonic() - began + asked > within
-            if number == attempts or late or asked > _PATIENCE or not error.may_pass:
+            wait = error.retry_after or 0.0
+            late = monotonic() - began + wait > within
+            if number == attempts or late or wait > _PATIENCE or not error.may_pass:
                 raise
-            sleep(asked + pause(number))
+            sleep(wait + pause(number))
     raise ValueError("attempts must be at least 1")
 
 

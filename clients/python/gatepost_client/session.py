@@ -49,9 +49,9 @@ class Session:
 
     def log_in(self, email: str, password: str) -> None:
         """Logs in, with one attempt: a login without an answer may have opened a session, which expires unused."""
-        asked = monotonic()
+        sent_at = monotonic()
         answer = self._wire.exchange(Request("POST", "/api/login", body={"email": email, "password": password}))
-        self._tokens = _tokens(answer.json(), asked)
+        self._tokens = _tokens(answer.json(), sent_at)
 
     def log_out(self, everywhere: bool) -> None:
         """Ends the session at the service and here. Later requests are those of a guest."""
@@ -90,7 +90,7 @@ class Session:
             self._renewing.release()
 
     def _refreshed(self, refresh_token: str) -> _Tokens:
-        asked = monotonic()
+        sent_at = monotonic()
         request = Request("POST", "/api/token/refresh", body={"refresh_token": refresh_token})
         try:
             answer = repeated(lambda: self._wire.exchange(request, timeout=_REFRESH_TIMEOUT),
@@ -99,11 +99,11 @@ class Session:
             # Do not continue as a guest: a caller could take the answers to a guest for complete ones.
             self._tokens = _Tokens("", None, -_NEVER, -_NEVER)
             raise
-        return _tokens(answer.json(), asked)
+        return _tokens(answer.json(), sent_at)
 
 
-def _tokens(answer: Token, asked: float) -> _Tokens:
+def _tokens(answer: Token, sent_at: float) -> _Tokens:
     """Returns the tokens of an answer. Their lifetime counts from the request, which was earlier than the issue."""
-    end = asked + answer["expires_in"]
+    end = sent_at + answer["expires_in"]
     return _Tokens(answer["access_token"], answer.get("refresh_token"),
                    end - min(_EARLY, answer["expires_in"] / 10), end)

@@ -12,7 +12,7 @@ export type Code = Problem["code"] | "connection_lost" | "";
 
 const PASSING = new Set([429, 502, 503, 504]);
 
-type Told = Partial<Omit<Problem, "code">> & { readonly code: Code };
+type ProblemDocument = Partial<Omit<Problem, "code">> & { readonly code: Code };
 interface Around {
   readonly retryAfter?: number | undefined;
   readonly etag?: string | undefined;
@@ -38,8 +38,8 @@ export class GatepostError extends Error {
   /** How often the request was sent. */
   readonly attempts: number;
 
-  constructor(told: Told, { retryAfter, etag, attempts = 1, cause }: Around = {}) {
-    const { code, status = 0, detail = "", errors = [], request_id = "", meta } = told;
+  constructor(document: ProblemDocument, { retryAfter, etag, attempts = 1, cause }: Around = {}) {
+    const { code, status = 0, detail = "", errors = [], request_id = "", meta } = document;
     super(`${status} ${code}: ${detail}`, cause === undefined ? {} : { cause });
     this.name = new.target.name;
     this.code = code;
@@ -85,15 +85,17 @@ const CLASSES: Readonly<Record<number, typeof GatepostError>> = {
 export async function refusal(answer: Response, attempts: number): Promise<GatepostError> {
   const ours = answer.headers.get("Content-Type")?.startsWith("application/problem+json");
   if (!ours) discard(answer);
-  const told: Told = ours ? await answer.json() : { code: "", status: answer.status, detail: answer.statusText };
+  const document: ProblemDocument = ours
+    ? await answer.json()
+    : { code: "", status: answer.status, detail: answer.statusText };
   const after = Number.parseInt(answer.headers.get("Retry-After") ?? "", 10);
   const retryAfter = after >= 0 ? after : undefined;
   const etag = answer.headers.get("ETag") ?? undefined;
-  return new (CLASSES[answer.status] ?? GatepostError)(told, { retryAfter, etag, attempts });
+  return new (CLASSES[answer.status] ?? GatepostError)(document, { retryAfter, etag, attempts });
 }
 
 /** The error for an answer that did not come, or not whole. Its `cause` is left out where that may quote the answer. */
 export function lost(what: string, attempts: number, cause: unknown): Unavailable {
-  const told = { code: "connection_lost", detail: `${what} had no whole answer.` } as const;
-  return new Unavailable(told, { attempts, cause: cause instanceof SyntaxError ? undefined : cause });
+  const document = { code: "connection_lost", detail: `${what} had no whole answer.` } as const;
+  return new Unavailable(document, { attempts, cause: cause instanceof SyntaxError ? undefined : cause });
 }

@@ -24,7 +24,7 @@ from policies.syntax.expression import (
     Attribute,
     Comparison,
     Expression,
-    GroupOfCaller,
+    Parameter,
     Shared,
     conjuncts,
     disjunction,
@@ -60,7 +60,7 @@ class OnUsers(Writer):
             left, right = _as_text(left), _as_text(right)
         return COMPARE[condition.operator](left, right)
 
-    def parameter(self, operand: Attribute | GroupOfCaller) -> pw.Node:
+    def parameter(self, operand: Parameter) -> pw.Node:
         assert isinstance(operand, Attribute), "the groups of callers are asked for by name"
         return self._users.key if operand == KEY else cast(pw.Node, getattr(self._users.table, operand.name))
 

@@ -41,12 +41,7 @@ def may_ever_set(access: Access, permission: str, *, creates: bool = False) -> b
 
 def note(call: Call) -> None:
     """Adds these permissions to the facts of the decision about the row as it is."""
-    facts = call.write.decision
-    if facts is None:
-        return
-    if call.access.policy.followers.issuperset(call.write.setting.fields):
-        facts["asked"] = decision.needed_permissions(call)  # the rules are the same, and so is what they read
-    else:
+    if call.write.decision is not None:
         call.write.decision = decision.decided(call)
 
 

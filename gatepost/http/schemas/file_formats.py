@@ -112,9 +112,9 @@ def _read_csv(stream: BinaryIO, schema: Schema) -> Iterator[NumberedRow]:
             if cells:
                 yield number, _row(header, cells, readings)
     except csv.Error as error:
-        raise _unreadable(Message("This is not CSV: {what}.", what=Message(str(error))), number) from None
+        raise not_csv(error, number) from None
     except UnicodeDecodeError:
-        raise _unreadable(Message("The file is not UTF-8."), number) from None
+        raise _unreadable(Message("The file is not UTF-8. Save it as CSV in UTF-8."), number) from None
     finally:
         with suppress(ValueError):  # the file may be closed before its reader
             text.detach()
@@ -122,13 +122,18 @@ def _read_csv(stream: BinaryIO, schema: Schema) -> Iterator[NumberedRow]:
 
 def _check_header(header: list[str], schema: Schema) -> None:
     if schema.fields.keys().isdisjoint(header):  # the first line may be a row: the error must not repeat its values
-        raise _unreadable(Message("The first line names the columns."), 1)
+        raise _unreadable(Message("The first line must have the names of the columns."), 1)
     unknown = (Fault("unknown_field", "There is no such field.", pointer=below("", name[:80]), meta={"line": 1})
                for name in header if name not in schema.fields)
     repeated = (Fault("invalid_body", "A column is named twice.", pointer=below("", name[:80]), meta={"line": 1})
                 for name, times in Counter(header).items() if times > 1)
     if faults := list(islice(chain(unknown, repeated), MOST_FAULTS)):
-        raise Problem("invalid_body", "The first line names every column once.", faults)
+        raise Problem("invalid_body", "The first line must name each column once.", faults)
+
+
+def not_csv(error: csv.Error, line: int) -> Problem:
+    """Returns the problem of a table that the CSV reader cannot read."""
+    return _unreadable(Message("This is not CSV: {what}.", what=Message(str(error))), line)
 
 
 def _unreadable(detail: Message, line: int) -> Problem:

@@ -67,6 +67,10 @@ class Writable(Readable):
                 for name in self.managed if name in self.body_schema.load_fields}
 
     @cached_property
+    def _update(self) -> str:
+        return self.permission("update")
+
+    @cached_property
     def set_guards(self) -> dict[str, str]:
         """Fields of `set_guarded`, each with the permission to set it, and its resource.
 
@@ -240,9 +244,8 @@ class Writable(Readable):
                     setattr(row, name, body[name])
             faults += map(read_only, refused)
             body = {name: value for name, value in body.items() if name not in refused}
-        if guarded := [name for name, permission in self.set_guards.items() if name in body
-                       and permission not in call.access.policy.followers and body[name] != self._first_value(name)]:
-            call.write.setting = Setting(self._needed_to_set(guarded), creates=True)
+        if self.set_guards:
+            self._note_set(call, body)
         faults += self.faulty(call, body)
         if faults:
             raise Problem.of(faults, "invalid_body")
@@ -300,9 +303,22 @@ class Writable(Readable):
                    if name in changes and (name in hidden or changes[name] != current.get(name))]
         if not guarded:
             return
-        call.write.setting = Setting(self._needed_to_set(guarded))
+        needed = self._needed_to_set(guarded)
+        if call.endpoint.permission == self._update and call.access.policy.followers.issuperset(needed):
+            if call.write.decision is not None:
+                call.write.decision["asked"] = (*call.write.decision["asked"], *needed)
+            return  # the permission to update decides, of the same rows
+        call.write.setting = Setting(needed)
         setting.note(call)
         setting.require(call, current)
+
+    def _note_set(self, call: Call, body: Values) -> None:
+        """Notes the guarded fields that a new row gets from the body, other than their default."""
+        followers = call.access.policy.followers
+        guarded = [name for name, permission in self.set_guards.items()
+                   if name in body and permission not in followers and body[name] != self._first_value(name)]
+        if guarded:
+            call.write.setting = Setting(self._needed_to_set(guarded), creates=True)
 
     def _needed_to_set(self, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
         """Returns the permissions to set these fields of `set_guarded`, each with its fields."""

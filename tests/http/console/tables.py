@@ -22,7 +22,7 @@ def seen(visitor: Visitor, **query: Any) -> Seen:
 
 
 @dataclass
-class Found:
+class Cell:
     """A cell. `cell` is the target of its link; None without a link."""
 
     text: str = ""
@@ -33,7 +33,7 @@ class Found:
 class Line:
     group: str
     head: str = ""
-    cells: list[Found] = field(default_factory=list)
+    cells: list[Cell] = field(default_factory=list)
 
 
 class Table(HTMLParser):
@@ -43,7 +43,7 @@ class Table(HTMLParser):
         super().__init__()
         self.columns, self.rows, self.links = list[str](), list[Line](), list[str]()
         self._group, self._open, self._text, self._inside = "", "", "", False
-        self._cell = Found()
+        self._cell = Cell()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = {name: value or "" for name, value in attrs}
@@ -52,7 +52,7 @@ class Table(HTMLParser):
         if not self._inside:
             return
         if tag in ("th", "td"):
-            self._open, self._text, self._cell = given.get("scope", tag), "", Found()
+            self._open, self._text, self._cell = given.get("scope", tag), "", Cell()
             if self._open == "row":
                 self.rows.append(Line(self._group))
         if tag == "a":

@@ -13,6 +13,7 @@ from models.migrate import upgrade
 from models.tables.article import Article
 from models.tables.audit import Audit
 from models.tables.order import Order
+from models.tables.product import Product
 from models.tables.share import Share
 from models.tables.user import User
 from tests.apps import NO_ROW, Given, close, make_app, new_instance
@@ -163,6 +164,32 @@ def test_something_new_is_made_once_with_what_is_left_out_by_default(admin, give
     assert answers[0].headers["Location"] == answers[1].headers["Location"]
 
 
+def test_the_owner_of_something_new_comes_last(admin):
+    page = admin.page("/console/data/products/create")
+    names = [name for name in page.form("/console/data/products/create").fields if not name.startswith("_")]
+    assert (names[0], names[-1]) == ("name", "owner_id")
+    assert "If you choose nobody, you are the owner." in page.text
+
+
+@pytest.mark.parametrize(("typed", "stored"), [("eur", "EUR"), (" Eur ", "EUR"), ("JPY", "JPY")])
+def test_a_currency_is_typed_in_any_case(typed, stored, admin, given):
+    sku = f"case-{stored}-{len(typed)}-{typed.strip()}"
+    made = admin.post("/console/data/products/create", {"name": "N", "sku": sku, "price": "12", "currency": typed})
+    assert made.status_code == 303, made.text
+    row = given.found(Product, made.headers["Location"].rpartition("/")[2])
+    assert (row.currency, row.price) == (stored, 1200 if stored == "EUR" else 12)
+
+
+@pytest.mark.parametrize("currency", ["US", "euro", "\N{EURO SIGN}"])
+def test_the_fault_of_a_currency_says_what_to_write(currency, admin):
+    answer = admin.post("/console/data/products/create", {
+        "name": "N", "sku": "no-currency", "price": "12", "currency": currency})
+    text = Seen.of(answer).text
+    assert answer.status_code == 400
+    assert "Three letters, such as EUR." in text
+    assert "Correct the currency." in text
+
+
 def test_a_row_to_refer_to_is_found_by_its_title_and_nothing_typed_is_lost(admin, given):
     given.category(name="Saltmarsh")
     path = f"{ROOT}/articles/create"
@@ -250,6 +277,9 @@ def test_faults_of_an_order_stand_beside_its_rows(admin, given):
     assert "not enough in stock" in short.text[short.text.index('name="items.1.quantity"'):]
     empty = admin.post(path, {**admin.page(path).form(path).fields, "_key": "empty"})
     assert empty.status_code == 400 and 'id="e-items-1"' in empty.text
+    assert "Enter 1 to 100 rows." in empty.text
+    words = admin.post(path, {**form, "items.0.quantity": "two", "_key": "words"})
+    assert "Write a whole number." in words.text
     assert "items.0.quantity" in Seen.of(empty).form(path).fields
 
 

@@ -74,6 +74,17 @@ def test_a_second_submit_does_nothing_and_says_the_same(admin, given):
     assert [action for action, _, _ in recorded(given, ids)].count("delete") == 3
 
 
+def test_rows_to_which_a_user_may_do_nothing_have_no_box(app, given):
+    visitor = visit(app, "user")
+    own, foreign = given.article("draft", owner_id=visitor.user.id), given.article("published")
+    assert f"{LIST}/{foreign.id}" in visitor.page(LIST).links
+    assert list(boxes(visitor, LIST)) == [own.id]
+    page = visitor.get(LIST).text
+    assert 'value="delete"' in page and 'value="publish"' not in page
+    given.product("active")
+    assert 'name="row"' not in visitor.get("/console/data/products").text
+
+
 def test_a_row_that_was_changed_meanwhile_is_reported(admin, app, given):
     ids = [given.article("draft").id for _ in range(2)]
     rows = [boxes(admin)[id] for id in ids]

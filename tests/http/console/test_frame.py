@@ -7,7 +7,7 @@ import pytest
 from blueprints.console.frame import readable, shortened, with_short_ids
 from blueprints.console.navigation import entries
 from models.engine.errors import Unavailable
-from tests.apps import ROLES
+from tests.apps import NO_ROW, ROLES
 from tests.http.console.pages import Seen, visit
 
 POLICY = {"default-src": "'none'", "script-src": "'self'", "style-src": "'self'", "img-src": "'self' data:",
@@ -59,6 +59,9 @@ def test_a_refused_page_says_why_and_how_to_go_on(app):
     answer = visit(app, "user").get("/console/why")
     seen = Seen.of(answer)
     assert answer.status_code == 403 and "/console" in seen.links and "forbidden" in seen.text
+    assert "You have the role user. An administrator can change your role, or the rules." in seen.text
+    missing = Seen.of(visit(app, "admin").get(f"/console/people/{NO_ROW}"))
+    assert "You have the role" not in missing.text, "no rule refused this"
 
 
 def test_pages_speak_the_language_of_the_browser(app):

@@ -2,6 +2,7 @@
 
 import pytest
 
+from gatepost.http.pipeline import stages
 from models.base import Rows, later, new_id
 from models.records import bulk
 from models.tables.article import Article
@@ -11,8 +12,11 @@ from models.tables.page import Page
 from models.tables.product import Product
 from models.tables.share import grant
 from models.tables.user import User
+from policies.evaluation.principal import FixedEnvironment
+from policies.loading.loader import from_files
 from tests.apps import NO_ROW
 from tests.databases import Statements
+from tests.policies.generated import FILES
 from tests.samples import sampled, sampled_rows
 
 pytestmark = pytest.mark.both_databases
@@ -218,6 +222,28 @@ def test_a_page_runs_one_statement_on_its_table(plan, as_role):
     for role in ("guest", "user", "admin"):
         _, plans = plan(as_role(role), "/api/articles")
         assert len(plans) == 1
+
+
+def test_an_age_bounds_the_index_and_its_plan_serves_at_any_time(app, given, plan, as_role, monkeypatch):
+    services = app.extensions["gatepost"]
+    branch = "p.when == 'always' || \\\n    p.when == 'aged' && olderThan(r.obj.created_at, 'P90D') || \\\n"
+    files = {**FILES, "model.conf": FILES["model.conf"].replace(b"p.when == 'always' || \\\n", branch.encode()),
+             "orders.csv": b"p, guest, order.view, aged, allow\n# end\n"}
+    monkeypatch.setattr(services.policy, "current", from_files(files, services.registry.vocabulary))
+    numbers, seen = [], []
+    for seconds in (0, 7, 3_000):  # the bound moves with the clock
+        at = FixedEnvironment(now=later(90 * 86_400 + seconds, START))
+        monkeypatch.setattr(stages, "RequestEnvironment", lambda *_, at=at: at)
+        answer, plans = plan(as_role("guest"), "/api/orders?limit=100")
+        numbers.append(len(answer.get_json()["items"]))
+        seen.append(plans)
+        for lines in plans:
+            assert_read_by_index(lines)
+            assert any("orders_created" in line for line in lines) and sorts(lines) == [], lines
+            if given.database.dialect == "sqlite":
+                assert any("created_at<?" in line for line in lines), lines
+    assert numbers == [0, 7, 100]
+    assert seen[0] == seen[1] == seen[2]
 
 
 def test_every_declared_order_is_tried_here(app):

@@ -33,7 +33,7 @@ pytestmark = pytest.mark.both_databases
 
 POLICIES, SEED = int(os.environ.get("POLICIES", "5")), int(os.environ.get("SEED", "1"))
 NOW = FixedEnvironment(hour=12, now=TIMES[2], device="other")
-LATER = "2026-11-21T10:00:00.000002Z"
+LATER, YESTERDAY = "2026-11-21T10:00:00.000002Z", "2026-11-20T10:00:00.000001Z"
 LISTS = {"article": ("/api/articles", Article), "order": ("/api/orders", Order), "user": ("/api/users", User)}
 CONDITIONS = read_model(GROWN_MODEL.encode())[0].conditions
 
@@ -52,8 +52,9 @@ def callers(as_role, as_user):
 def rows(given, elsewhere, callers):
     """Articles, orders and users with and without every value that a condition reads, as stored."""
     me, you, chance = callers["me"].id, callers["you"].id, random.Random(7)
-    turns = {"version": itertools.cycle((1, -5, 0, 3, -4, 2)), "created_at": itertools.cycle((*TIMES, LATER)),
-             "updated_at": itertools.cycle((LATER, *TIMES, TIMES[2])), "active": itertools.cycle((True, False, True)),
+    turns = {"version": itertools.cycle((1, -5, 0, 3, -4, 2)), "active": itertools.cycle((True, False, True)),
+             "created_at": itertools.cycle((*TIMES, LATER, YESTERDAY, TIMES[0])),
+             "updated_at": itertools.cycle((LATER, *TIMES, TIMES[2], YESTERDAY)),
              "language": itertools.cycle(("de", "en", "pt-BR"))}
 
     def more(*names):

@@ -7,7 +7,7 @@ from types import ModuleType
 
 import pytest
 
-from gatepost import BackgroundTask, Feature, Found, Installation, Number, Setting, State
+from gatepost import BackgroundTask, CheckResult, Feature, Installation, Number, Setting, State
 from gatepost.collections.plugins.contents import PluginError
 from gatepost.collections.plugins.discovery import discover
 from gatepost.features import CannotSave, FeatureError, Features, Saved
@@ -38,10 +38,10 @@ class Rates:
         return response
 
 
-def check(installation: Installation) -> Found:
+def check(installation: Installation) -> CheckResult:
     with installation.database.connected():
         installation.database.query("SELECT 1")
-    return Found(State.DEGRADED, f"{LIMIT.of(installation)} rates are old")
+    return CheckResult(State.DEGRADED, f"{LIMIT.of(installation)} rates are old")
 
 
 def feature(**parts) -> Feature:
@@ -53,7 +53,7 @@ WHOLE = feature(
     background=lambda services: [BackgroundTask("fetching rates", 60, services.feature("rates").fetch,
                                                 last=services.feature("rates").leave)],
     departure=lambda services: services.feature("rates").see, checks={"rates": check},
-    doctor={"rates": lambda installation: Found(State.OK, "all rates were looked at"), "rate_files": check},
+    doctor={"rates": lambda installation: CheckResult(State.OK, "all rates were looked at"), "rate_files": check},
     numbers=lambda installation: [Number("gatepost_rates", "Rates that are kept.", LIMIT.of(installation))])
 
 

@@ -78,6 +78,22 @@ SAME = {
     "created after a time, and the time before": (
         f"r.obj.created_at > r.env.now && r.env.now > {MOMENT} && r.obj.created_at > {MOMENT}",
         f"r.obj.created_at > r.env.now && r.env.now > {MOMENT}"),
+    "older than ninety days is older than thirty": (
+        "olderThan(r.obj.created_at, 'P90D') && olderThan(r.obj.created_at, 'P30D')",
+        "olderThan(r.obj.created_at, 'P90D')"),
+    "two weeks are fourteen days": ("youngerThan(r.obj.created_at, 'P2W')", "youngerThan(r.obj.created_at, 'PT336H')"),
+    "neither older nor younger is as old": (
+        "olderThan(r.obj.created_at, 'P1D') && youngerThan(r.obj.created_at, 'P1D')", "r.env.hour > 23"),
+    "older than a day on a Monday, and of the past": (
+        "olderThan(r.obj.created_at, 'P1D') && r.env.weekday == 1 && r.env.hour < 12 && r.obj.created_at < r.env.now",
+        "olderThan(r.obj.created_at, 'P1D') && r.env.weekday == 1 && r.env.hour < 12"),
+    "a time, and an age that it has already": (
+        f"olderThan(r.obj.created_at, 'P30D') && r.obj.created_at < {MOMENT} && r.env.now > "
+        "'2026-01-31T00:00:00.000000Z'", f"r.obj.created_at < {MOMENT} && r.env.now > '2026-01-31T00:00:00.000000Z'"),
+    "later than what is younger": (
+        "youngerThan(r.obj.created_at, 'P1D') && r.obj.updated_at >= r.obj.created_at && "
+        "youngerThan(r.obj.updated_at, 'P2D')",
+        "youngerThan(r.obj.created_at, 'P1D') && r.obj.updated_at >= r.obj.created_at"),
     "no zone is two days ahead": (f"r.env.now < {MOMENT} && r.env.date > '2026-01-02'", "r.env.hour > 23"),
     "it is noon nowhere on the day before": ("r.env.now >= '2026-01-01T16:00:00.000000Z' && r.env.hour < 4 && "
                                              "r.env.date < '2026-01-01'", "r.env.hour > 23"),
@@ -98,6 +114,7 @@ def test_what_is_the_same_in_other_words_is_no_difference(name: str) -> None:
     assert differences(one, other) == {}
 
 
+NEVER = "r.obj.status == 'pending' && r.obj.status == 'approved'"
 OTHER = {
     "one more": ("r.obj.total < 10000", "r.obj.total <= 10000", "total is 10000"),
     "an hour more": ("r.env.hour < 18", "r.env.hour <= 18", "the hour is 18"),
@@ -121,6 +138,18 @@ OTHER = {
                       "the caller is in the group sales"),
     "the group of the department": ("inGroup(r.sub, 'press') && r.obj.department == 'press'",
                                     "inGroup(r.sub, r.obj.department)", "the caller is in the group other"),
+    "an age": ("olderThan(r.obj.created_at, 'P90D')", "olderThan(r.obj.created_at, 'P30D')",
+               "the time is 2026-11-18T10:00:00.000000Z, created_at is 2026-10-18T10:00:00.000000Z"),
+    "an age up to which it counts": (NEVER, "youngerThan(r.obj.created_at, 'P1D')",
+                                     "created_at is 2026-11-17T11:00:00.000000Z"),
+    "an age at the same second": ("(youngerThan(r.obj.created_at, 'P1D') || olderThan(r.obj.created_at, 'P1D'))",
+                                  "(r.obj.created_at <= r.env.now || r.obj.created_at > r.env.now)",
+                                  "created_at is 2026-11-17T10:00:00.000000Z"),
+    "an age at an hour": (NEVER, "olderThan(r.obj.created_at, 'P90D') && r.env.hour == 3",
+                          "the hour is 3, created_at is 2026-08-19T03:00:00.000000Z"),
+    "an age and a time": (
+        NEVER, f"youngerThan(r.obj.created_at, 'P30D') && r.obj.created_at < {MOMENT}",
+        "created_at is"),
     "the hour of a time": (f"r.env.now < {MOMENT} && r.env.hour < 12", f"r.env.now < {MOMENT} && r.env.hour <= 12",
                            "the hour is 12"),
     "between two times of an early year": ("r.env.hour > 23", "r.obj.created_at > '0999-01-01T00:00:00.000000Z' && "

@@ -16,6 +16,7 @@ from policies.comparison.subjects import Subject, persons
 from policies.evaluation.principal import FixedEnvironment
 from policies.evaluation.rights import rights_for
 from policies.loading.loader import from_files
+from policies.syntax.durations import later
 from policies.syntax.expression import PluginCall
 from policies.syntax.roles import GUEST
 from policies.syntax.vocabulary import Function, date_time
@@ -69,6 +70,8 @@ _OF_ROWS = (
     "(r.obj.status in['draft', 'archived'])", "(r.obj.total in[-1, 99, 100])", "r.obj.total > -1", "r.obj.limit < -1",
     "inGroup(r.sub, r.obj.team)", "inGroup(r.sub, r.obj.department)", "r.obj.closed_at <= r.env.now",
     "r.obj.created_at > r.env.now", "r.obj.due == r.env.date && r.obj.closed_at < r.env.now",
+    "olderThan(r.obj.created_at, 'P30D')", "youngerThan(r.obj.created_at, 'P30D')", "olderThan(r.obj.closed_at, 'P2W')",
+    "olderThan(r.obj.created_at, 'P90D')", "youngerThan(r.obj.closed_at, 'PT12H')",
     "near(r.sub, r.obj, r.env, 'sea')", "near(r.sub, r.obj, r.env, 'town')",
 )
 # The conditions with a parameter: the text behind the colon is compared with a column.
@@ -166,13 +169,19 @@ class World:
             "key": pick((None, NAMED, principal.key, "x")),
             "address": pick((None, env.ip, "10.1.2.3", "x")), "total": pick((-2, -1, 0, 98, 99, 100, 101, 102)),
             "limit": pick((None, -2, -1, 98, 99, 100, 101, 102)), "due": pick((None, env.date, *DAYS)),
-            "created_at": pick((env.now, *TIMES)), "closed_at": pick((None, env.now, *TIMES)),
+            "created_at": pick((env.now, *self._ago(env.now), *TIMES)),
+            "closed_at": pick((None, env.now, *self._ago(env.now), *TIMES)),
             "active": pick((True, False)), "paid": pick((None, True, False)),
             "language": pick((None, "de", "en", "fr")),
         }
         if resource.columns["owner_id"].same_as is not None:
             row["owner_id"] = row["id"]
         return row
+
+    def _ago(self, now: str) -> list[str]:
+        """Draws times around those that lie a duration of a condition before now."""
+        step = timedelta(microseconds=self.chance.choice((-1, 0, 1)))
+        return [later(now, step - timedelta(days)) for days in (0.5, 14, 30, 90)]
 
     def __str__(self) -> str:
         return f"{self.old.files['model.conf'].decode()}\n{self.old.files['rules.csv'].decode()}\n--- after\n" \

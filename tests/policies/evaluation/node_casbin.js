@@ -4,7 +4,7 @@
 // Out: [[true, false, …], …], one list for each policy; a request that node-casbin fails on is answered with its message
 //
 // `functions` is the text of the Casbin editor's pane, and evaluated as the editor does. A missing value is an absent
-// key. `answers` is what the functions answer that ask what the request does not hold: {shared: {"[]": true}}, by what
+// key. The clock of the functions shows r.env.now of each request. `answers` is what the functions answer that ask what the request does not hold: {shared: {"[]": true}}, by what
 // follows the first three arguments.
 'use strict';
 
@@ -12,7 +12,8 @@ const { newEnforcer, newModelFromString, EnforceContext, StringAdapter } = requi
 
 async function answers({ model, policy, functions, requests }) {
   const enforcer = await newEnforcer(newModelFromString(model), new StringAdapter(policy));
-  const known = (0, eval)(functions).functions;
+  const config = (0, eval)(functions);
+  const known = config.functions;
   let told = {};
   for (const [name, answer] of Object.entries(known)) {
     const asked = (...given) => (name in told ? told[name][JSON.stringify(given.slice(3))] : answer(...given));
@@ -21,6 +22,7 @@ async function answers({ model, policy, functions, requests }) {
   const found = [];
   for (const { values, scopes, answers: given } of requests) {
     told = given;
+    config.clock.now = () => values[3].now;
     try {
       found.push(await enforcer.enforce(...values) && await covered(enforcer, scopes, values[1]));
     } catch (error) {

@@ -13,6 +13,7 @@ from policies.evaluation.principal import FixedEnvironment
 from policies.explaining.explain import explain
 from policies.explaining.explanation import ALLOWED, DEPENDS, REFUSED, Explanation
 from tests.policies.editing import add_line, remove_line, replace, shipped_copy
+from tests.policies.generated import WHO_AND_WHAT, assembled, model
 from tests.policies.shipped_vocabulary import PERMISSIONS, ROLES, VOCABULARY
 
 ANN, BOB = "0199f3a0-0000-7000-8000-00000000000a", "0199f3a0-0000-7000-8000-00000000000b"
@@ -91,6 +92,25 @@ def test_the_nearest_miss_is_the_one_that_lacks_the_fewest_facts(shipped: Policy
 def test_a_missing_value_is_called_missing(shipped: Policy) -> None:
     found = explain(shipped, caller(), "article.update", article(status="draft"), NOW)
     assert (f"owner_id is missing, must be the caller's id, {ANN}", False) in texts(found)
+
+
+def test_an_age_is_said_in_days_and_hours() -> None:
+    aged = assembled(
+        ["p, user, article.view, aged, allow", "p, user, article.update, recent, allow"],
+        text=model(f"{WHO_AND_WHAT} && (p.when == 'always' || p.when == 'aged' && olderThan(r.obj.created_at, 'P2W')"
+                   " || p.when == 'recent' && youngerThan(r.obj.created_at, 'P1DT6H'))"))
+    old = article(created_at="2026-11-01T00:00:00.000000Z")
+    found = explain(aged, caller(), "article.view", old, NOW).decided_by
+    assert found is not None
+    assert [fact.text for fact in found.facts] == ["created_at is 2026-11-01T00:00:00.000000Z, more than 14 days ago"]
+    assert explain(aged, caller(), "article.update", old, NOW).summary.endswith(
+        "needs recent; created_at is 2026-11-01T00:00:00.000000Z, must be less than 1 day and 6 hours ago")
+    assert explain(aged, caller(), "article.update", article(), NOW).summary.endswith(
+        "created_at is missing, must be less than 1 day and 6 hours ago")
+    either = explain(aged, caller(), "article.update", None, NOW)
+    assert ("created_at must be less than 1 day and 6 hours ago", None) in [
+        *texts(either), *((fact.text, fact.holds) for fact in (either.decided_by.facts if either.decided_by else ()))]
+    assert either.sql == "created_at > '2026-11-17T04:00:00.000000Z'"
 
 
 def test_an_inherited_line_names_the_roles_on_the_way(shipped: Policy) -> None:

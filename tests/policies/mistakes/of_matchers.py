@@ -90,7 +90,8 @@ _CONDITIONS = {
     "functions": {
         "a misspelt one": ("shard(r.sub, r.obj, r.act)", "did you mean shared?"),
         "small letters": ("ipmatch(r.env.ip, '10.0.0.0/8')", "did you mean ipMatch?"),
-        "one that there is not": ("isOwner(r.sub, r.obj)", "known are g, globMatch, inGroup, ipMatch, shared"),
+        "one that there is not": ("isOwner(r.sub, r.obj)", "known are g, globMatch, inGroup, ipMatch, "
+                                    "olderThan, shared, youngerThan"),
         "keyMatch": ("keyMatch(r.act, 'order.*')", "use globMatch"),
         "other arguments": ("shared(r.sub, r.obj)", "write shared(r.sub, r.obj, r.act)"),
         "no network": ("ipMatch(r.env.ip, '10.0.0.0/99')", "write one like '10.0.0.0/8'"),

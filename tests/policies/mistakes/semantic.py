@@ -77,6 +77,11 @@ _NEVER = {
     "in a group and not in it": "inGroup(r.sub, 'atlas') && !inGroup(r.sub, 'atlas')",
     "after the end of a year and before its start":
         "r.env.now >= '2027-01-01T00:00:00.000000Z' && r.env.now < '2026-01-01T00:00:00.000000Z'",
+    "younger than a day and older than two":
+        "youngerThan(r.obj.created_at, 'P1D') && olderThan(r.obj.created_at, 'P2D')",
+    "older than a day and in time to come": "olderThan(r.obj.created_at, 'P1D') && r.obj.created_at > r.env.now",
+    "older than a year before it is a year on": "olderThan(r.obj.created_at, 'P365D') && "
+        "r.obj.created_at > '2026-11-01T00:00:00.000000Z' && r.env.now < '2027-01-01T00:00:00.000000Z'",
     "a time, and a date two days on": "r.env.now < '2026-01-01T00:00:00.000000Z' && r.env.date > '2026-01-02'",
 }
 _ALWAYS = {
@@ -90,6 +95,8 @@ _ALWAYS = {
     "every device of a list": "(r.env.device in['desktop', 'mobile', 'tablet', 'bot', 'other'])",
     "before a time and from it on":
         "(r.env.now < '2026-01-01T00:00:00.000000Z' || r.env.now >= '2026-01-01T00:00:00.000000Z')",
+    "younger than two days or older than one":
+        "(youngerThan(r.obj.created_at, 'P2D') || olderThan(r.obj.created_at, 'P1D'))",
     "in a group or not": "(inGroup(r.sub, 'atlas') || !inGroup(r.sub, 'atlas'))",
 }
 # The branch of a condition with a parameter, and the text behind the colon in its rule.

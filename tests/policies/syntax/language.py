@@ -64,6 +64,17 @@ def versions(**answers: bool) -> tuple[tuple[dict[str, Any], bool], ...]:
             (MISSING, False))
 
 
+# One duration in several spellings, and times around the one that lies so long before NOW.
+LONG_AGO = ("P1DT6H", "PT30H", "PT1800M", "PT108000S", "P1DT5H59M60S", "P0DT30H")
+EARLIER = {"before": "2026-11-17T03:59:59.999999Z", "at": "2026-11-17T04:00:00.000000Z",
+           "after": "2026-11-17T04:00:00.000001Z"}
+
+
+def ages(place: str) -> tuple[tuple[dict[str, Any], bool], ...]:
+    """Allowed at this one of the times of EARLIER alone, and refused without a time."""
+    return (*(({"created_at": time}, name == place) for name, time in EARLIER.items()), (MISSING, False))
+
+
 READ = [
     # Truth values.
     Read("r.obj.active == 1", ((TRUE, True), (FALSE, False), (MISSING, False)), what="user.view"),
@@ -103,6 +114,18 @@ READ = [
                   (MISSING, False)))
       for says in ("r.obj.created_at <= '2026-11-18T10:00:00.000000Z'", "'2026-11-18T10:00:00.000000Z' >= "
                    "r.obj.created_at", 'r.obj.created_at <= "2026-11-18T10:00:00.000000Z"')),
+    *(Read(f"olderThan(r.obj.created_at, '{duration}')", ages("before")) for duration in LONG_AGO),
+    *(Read(f"youngerThan(r.obj.created_at, '{duration}')", ages("after")) for duration in LONG_AGO),
+    Read('olderThan( r.obj.created_at , "P1DT6H" )', ages("before")),
+    Read("olderThan(r.obj.created_at, 'P1DT6H') && r.obj.status == 'draft'", (
+        ({"created_at": EARLIER["before"], **DRAFT}, True), ({"created_at": EARLIER["after"], **DRAFT}, False),
+        ({"created_at": EARLIER["before"]}, False), (DRAFT, False))),
+    Read("olderThan(r.obj.created_at, 'P1DT6H') && youngerThan(r.obj.created_at, 'P2D')", (
+        ({"created_at": EARLIER["before"]}, True), ({"created_at": EARLIER["at"]}, False),
+        ({"created_at": "2026-11-16T10:00:00.000000Z"}, False), ({"created_at": "2026-11-16T10:00:00.000001Z"}, True))),
+    Read("youngerThan(r.obj.created_at, 'PT1S')", (({"created_at": AFTER}, True), (MISSING, False))),
+    Read("olderThan(r.obj.created_at, 'P36500D')", (
+        ({"created_at": "1926-12-13T09:59:59.999999Z"}, True), ({"created_at": "1926-12-13T10:00:00.000000Z"}, False))),
     # Numbers.
     Read("r.obj.version > -1", versions(p0=True, m1=False, m2=False, p3=True)),
     Read("r.obj.version <-1", versions(p0=False, m1=False, m2=True)),
@@ -139,6 +162,7 @@ READ = [
     Read("r.obj.version <= 0", versions(p0=True, p1=False)),
     Read("r.obj.version >= 0", versions(p0=True, m1=False)),
 ]
+AGE = "a time takes no `+` and no `-`; write olderThan(r.obj.created_at, 'P90D')"
 TRUTH, LIST, GROUP = "write r.obj.active == 1, or == 0", "(r.obj.status in['a', 'b'])", "write inGroup(r.sub, 'name')"
 REWRITTEN, WHOLE, PARAMETER = "would read these characters as an operator", "a whole number", "a parameter is taken by"
 # A condition of articles, or of users where it reads `active`, and what the finding says.
@@ -201,6 +225,36 @@ REFUSED = {
     "r.obj.created_at < '2026-12-31T00:00:00.000000+02:00'": "write it like '2026-11-18T10:30:00.000000Z'",
     "r.env.now < '2026-12-31'": "write it like '2026-11-18T10:30:00.000000Z'",
     "r.env.now < r.env.date": "are of different types",
+    # Ages.
+    "r.obj.created_at < r.env.now - 90d": AGE,
+    "r.obj.created_at < r.env.now - 'P90D'": AGE,
+    "r.obj.created_at + 90 days < r.env.now": AGE,
+    "r.env.now - r.obj.created_at > 90": AGE,
+    "r.obj.created_at < now() - 90d": AGE,
+    "r.obj.created_at < r.env.date - 90": AGE,
+    "olderThan(r.obj.created_at, 'P1Y')": "years and months vary in length; write days, such as 'P365D'",
+    "youngerThan(r.obj.created_at, 'P3M')": "years and months vary in length; write days, such as 'P90D'",
+    "olderThan(r.obj.created_at, 'P1Y2M3DT4H')": "write days, such as 'P425D'",
+    **{f"olderThan(r.obj.created_at, '{other}')": "is no duration; write weeks, days, hours, minutes or seconds" for
+       other in ("90d", "90", "p90d", "P90", "P", "PT", "P1DT", "P1D6H", "PT6", "P2W1D", "P1.5D", "P090D", "-P90D")},
+    "olderThan(r.obj.created_at, 'P0D')": "compare with r.env.now",
+    "olderThan(r.obj.created_at, 'PT0S')": "compare with r.env.now",
+    "olderThan(r.obj.created_at, 'P36501D')": "write at most 'P36500D'",
+    "olderThan(r.obj.created_at, 'P999999999W')": "write at most 'P36500D'",
+    "olderThan('P90D', r.obj.created_at)": "write olderThan(r.obj.…, 'P90D')",
+    "youngerThan(r.obj.created_at)": "write youngerThan(r.obj.…, 'P90D')",
+    "youngerThan(r.obj.created_at, 90)": "write youngerThan(r.obj.…, 'P90D')",
+    "olderThan(r.obj.created_at, 'P90D', r.env.now)": "write olderThan(r.obj.…, 'P90D')",
+    "olderThan(r.env.now, 'P90D')": "write olderThan(r.obj.…, 'P90D')",
+    "olderThan(r.obj.created_at, r.obj.status)": "write olderThan(r.obj.…, 'P90D')",
+    "olderThan(r.obj.version, 'P90D')": "r.obj.version is a number; olderThan takes a time",
+    "youngerThan(r.obj.status, 'P90D')": "r.obj.status is a text; youngerThan takes a time",
+    "olderThan(r.obj.owner_id, 'P90D')": "r.obj.owner_id is a uuid; olderThan takes a time",
+    "olderthan(r.obj.created_at, 'P90D')": "did you mean olderThan?",
+    "younger_than(r.obj.created_at, 'P90D')": "did you mean youngerThan?",
+    "!(olderThan(r.obj.created_at, 'P90D'))": "write youngerThan for",
+    "olderThan(r.obj.created_at, 'P90D') == 1": "cannot be used here",
+    "olderThan(r.obj.created_at, 'P90D',)": "take out the comma",
     # Texts that Casbin rewrites.
     "r.obj.status == 'p.x'": REWRITTEN,
     "r.obj.status == 'a p.x'": REWRITTEN,

@@ -14,11 +14,11 @@ class State(StrEnum):
     DOWN = "down"
 
 
-class Found(NamedTuple):
+class CheckResult(NamedTuple):
     """The result of a check; `detail` is a sentence for the operator, which also says what to do."""
 
     state: State
     detail: str
 
 
-UNKNOWN = Found(State.DOWN, "this cannot be told now")
+UNKNOWN = CheckResult(State.DOWN, "this cannot be told now")

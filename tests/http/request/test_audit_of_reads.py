@@ -138,7 +138,8 @@ def test_a_file_without_a_header_tells_the_trail_nothing_of_its_first_row(as_use
     admin = as_user("admin")
     rows = "Bob,bob@example.org,walk-along-the-shore\nAnn,ann@example.org,sit-by-the-sea\n"
     answer = admin.call("POST", "/api/users/import", data=rows, headers={"Content-Type": "text/csv"})
-    assert (answer.status_code, answer.get_json()["detail"]) == (400, "The first line names the columns.")
+    assert (answer.status_code, answer.get_json()["detail"]) == (
+        400, "The first line must have the names of the columns.")
     assert noted(Audit.principal == f"user:{admin.id}") == []
 
 
