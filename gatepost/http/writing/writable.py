@@ -82,7 +82,7 @@ class Writable(Readable):
         """Returns the fields that a caller may not set in a row; if `row` is None, in no row."""
         guards = {**self.managing, **self.set_guards}
         refused = {permission for permission in set(guards.values()) if not (
-            may_ever_set(access, permission, creates=creates) if row is None else access.would_allow(permission, row))}
+            may_ever_set(access, permission, stands=creates) if row is None else access.would_allow(permission, row))}
         return {name for name, permission in guards.items() if permission in refused}
 
     # Methods that a collection may override
@@ -155,7 +155,7 @@ class Writable(Readable):
         for permission in dict.fromkeys(guards.values()):
             names = [name for name, needed in guards.items() if needed == permission]
             managed = names[0] in self.managing
-            if may_set(call.access, permission, facts, creates=creates and not managed):
+            if may_set(call.access, permission, facts, stands=creates and not managed):
                 continue
             text = Message("{names} can be set only with {permission}", names=", ".join(names), permission=permission)
             refusal = Problem.of([read_only(name) for name in names], "invalid_body") if managed else \
@@ -303,12 +303,12 @@ class Writable(Readable):
                    if name in changes and (name in hidden or changes[name] != current.get(name))]
         if not guarded:
             return
-        needed = self._needed_to_set(guarded)
-        if call.endpoint.permission == self._update and call.access.policy.followers.issuperset(needed):
-            if call.write.decision is not None:
+        needed, updates = self._needed_to_set(guarded), call.endpoint.permission == self._update
+        if call.access.policy.followers.issuperset(needed):
+            if updates and call.write.decision is not None:
                 call.write.decision["asked"] = (*call.write.decision["asked"], *needed)
-            return  # the permission to update decides, of the same rows
-        call.write.setting = Setting(needed)
+            return  # the permission of the endpoint decides, of the same rows
+        call.write.setting = Setting(needed, stands=not updates)
         setting.note(call)
         setting.require(call, current)
 
@@ -318,7 +318,7 @@ class Writable(Readable):
         guarded = [name for name, permission in self.set_guards.items()
                    if name in body and permission not in followers and body[name] != self._first_value(name)]
         if guarded:
-            call.write.setting = Setting(self._needed_to_set(guarded), creates=True)
+            call.write.setting = Setting(self._needed_to_set(guarded), stands=True)
 
     def _needed_to_set(self, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
         """Returns the permissions to set these fields of `set_guarded`, each with its fields."""
