@@ -9,9 +9,11 @@ NEWEST := .venv-newest
 TESTS = $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder --capture sys --ignore tests/clients \
   --ignore tests/console
 # A sample for the newest libraries, where a library that changes shows first.
-NEWEST_TESTS ?= tests/http/pipeline/test_flask_private.py tests/http/resources tests/servers/test_servers_private.py \
-  tests/http/test_story.py tests/models/engine/test_peewee_private.py tests/models/engine/postgres/test_psycopg.py \
-  tests/models/paging tests/policies/evaluation
+NEWEST_TESTS ?= tests/http/pipeline/test_flask_private.py tests/http/resources/test_contract.py \
+  tests/http/resources/test_collections.py tests/http/resources/test_documentation.py \
+  tests/http/resources/test_smorest_private.py tests/servers/test_servers_private.py tests/http/test_story.py \
+  tests/models/engine/test_peewee_private.py tests/models/engine/postgres/test_psycopg.py tests/models/paging \
+  tests/policies/evaluation/test_differential.py tests/policies/evaluation/test_engine.py
 SHELL := /bin/sh
 # Tests keep their files in memory where there is room for them; that takes a tenth of their time away.
 MEMORY := $(shell df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 > 6000000 { print "/dev/shm" }')

@@ -30,6 +30,7 @@ from policies.syntax.expression import (
     InGroup,
     Parameter,
     PluginCall,
+    Prefixed,
     Shared,
     asks_shares,
     attributes,
@@ -171,8 +172,8 @@ class Conditions(OnUsers):
             match part:  # few rows are shared, or name a group: the database searches these first
                 case Shared():
                     of_row.append(self._audience.shared_at_all(self._resource))
-                case InGroup(Attribute("obj") as name):
-                    of_row.append(self._audience.names_a_group(self.operand(name)))
+                case InGroup(Attribute("obj") | Prefixed(_, Attribute("obj")) as name):
+                    of_row.append(self._audience.names_a_group(self.group_name(name)))
                     of_user.append(self._users.in_a_group())
             place = of_row if not self._reads_user(part) else of_both if reads_object(part) else of_user
             place.append(self.expression(part))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
 
@@ -27,6 +28,7 @@ from gatepost.http.request.environment import RequestEnvironment
 from gatepost.http.request.identity import principal_of
 from gatepost.http.schemas import file_formats
 from gatepost.http.writing.intake import Import
+from gatepost.http.writing.planned import UNCHANGED, Plan
 from models.base import now
 from models.engine.errors import RowError
 from models.records.bulk import ample_cache, optimize
@@ -47,6 +49,7 @@ format_option = click.option("--format", type=click.Choice(list(FORMATS)),
 @click.argument("file", type=click.File("rb"))
 @format_option
 @click.option("--on-error", type=click.Choice(["skip"]), help="Skip lines that fail, up to a thousand errors.")
+@click.option("--dry-run", is_flag=True, help="Show what the file would change, and store nothing.")
 @click.option("--key", metavar="FIELD", help="A line updates the row that has the same FIELD, such as slug.")
 @TENANT
 @click.option("--as", "email", metavar="EMAIL",
@@ -54,7 +57,7 @@ format_option = click.option("--format", type=click.Choice(list(FORMATS)),
 @click.pass_obj
 def import_(
     create_app: AppFactory, collection: str, file: BinaryIO, format: str | None, on_error: str | None,
-    key: str | None, tenant: str | None, email: str | None,
+    dry_run: bool, key: str | None, tenant: str | None, email: str | None,
 ) -> None:
     """Create or change rows of COLLECTION from FILE.
 
@@ -68,7 +71,8 @@ def import_(
         if key is not None and key not in target.import_keys:
             allowed = f" Choose from: {', '.join(target.import_keys)}." if target.import_keys else ""
             raise click.ClickException(f"{collection} have no key {key}.{allowed}")
-        intake = Import(target, call, key=key, skip=on_error == "skip", keeps_ids=True)
+        plan = Plan(target, call) if dry_run else None
+        intake = Import(target, call, key=key, skip=on_error == "skip", keeps_ids=True, plan=plan)
         lines, start = _check(intake, _media_type(str(getattr(file, "name", "")), format), file), now()
         audit.note_decision(call)
         database = call.services.database
@@ -76,9 +80,16 @@ def import_(
         with click.progressbar(length=lines, label="storing", file=sys.stderr) as bar, intake.load() as opened:
             if opened:
                 _show(intake.store_new(), bar)
-            database.transact(lambda: _take_in(intake, call, bar))
+            if dry_run:
+                with suppress(_Undo):
+                    database.transact(lambda: _rehearse(intake, bar))
+            else:
+                database.transact(lambda: _take_in(intake, call, bar))
         outcome = intake.outcome
         _report(outcome["errors"])
+        if dry_run:
+            _foretell(outcome)
+            return
         echo(f"{outcome['imported']} imported, {outcome['updated']} updated, {outcome['failed']} failed.")
         if target.model is User and (warning := unnamed(*User.names(start))):
             echo(warning, err=True)
@@ -159,6 +170,33 @@ def _take_in(intake: Import, call: Call, bar: Any) -> None:
     _show(intake.store(), bar)
     audit.record(call)
     events.write_down(call)
+
+
+class _Undo(Exception):
+    """Signal that a dry run is complete. It undoes the transaction."""
+
+
+def _rehearse(intake: Import, bar: Any) -> None:
+    _show(intake.store(), bar)
+    raise _Undo
+
+
+def _foretell(outcome: Mapping[str, Any]) -> None:
+    """Prints the result of a dry run: the first lines with an effect, and the numbers."""
+    effective = [line for line in outcome["lines"] if line["outcome"] != UNCHANGED]
+    for line in effective[:_SHOWN]:
+        changes = [f"{one['field']} {_as_json(one['before'])} → {_as_json(one['after'])}" if line["id"] else
+                   f"{one['field']} {_as_json(one['after'])}" for one in line["changes"]]
+        echo(f"line {line['line']}: {line['outcome']}: {', '.join(changes)}")
+    changed = outcome["updated"] - outcome["unchanged"]
+    if outcome["imported"] + changed > len(effective[:_SHOWN]):
+        echo(f"… and {outcome['imported'] + changed - len(effective[:_SHOWN])} more")
+    echo(f"{outcome['imported']} would be imported, {changed} changed, {outcome['unchanged']} left as they are, "
+         f"{outcome['failed']} would fail. Nothing was stored.")
+
+
+def _as_json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _show(progress: Iterator[int], bar: Any) -> None:

@@ -69,8 +69,18 @@ class Users:
         return pw.NodeList((pw.SQL("EXISTS (SELECT 1 FROM"), pw.fn.json_each(groups),
                             pw.SQL("WHERE json_each.value ="), name, pw.SQL(")")))
 
-    def in_a_group(self) -> pw.Node:
-        """Returns the condition that the user is in any group."""
+    def in_a_group(self, prefix: str = "") -> pw.Node:
+        """Returns the condition that the user is in any group whose name begins with a prefix."""
+        if prefix:
+            begins = pw.NodeList((pw.Value(len(prefix), converter=False), pw.SQL(") ="),
+                                  pw.Value(prefix, converter=False), pw.SQL(")")))
+            groups = self.table.groups
+            if self._dialect == "postgres":
+                each = pw.fn.jsonb_array_elements_text(groups.cast("jsonb"))
+                return pw.NodeList((pw.SQL("EXISTS (SELECT 1 FROM"), each,
+                                    pw.SQL("AS each_group(name) WHERE left(each_group.name,"), begins))
+            return pw.NodeList((pw.SQL("EXISTS (SELECT 1 FROM"), pw.fn.json_each(groups),
+                                pw.SQL("WHERE substr(json_each.value, 1,"), begins))
         return cast(pw.Node, self.table.groups != pw.Value("[]", converter=False))
 
 

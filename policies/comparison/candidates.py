@@ -138,7 +138,8 @@ class Ground:
             if GROUPS in group:
                 # Values that can take the place of a name, also those of attributes that take no value of the pool.
                 names = (*pool, *(value for variable in of_group for values in variable.values for value in values))
-                other_inputs |= dict.fromkeys(InGroup(name) for name in names if isinstance(name, str))
+                other_inputs |= dict.fromkeys(InGroup(f"{prefix}{name}") for name in names if isinstance(name, str)
+                                              for prefix in _prefixes(read))
         variables.sort(key=lambda variable: min(_ORDER.index(each.root) for each in attributes_of(variable)))
         return [*variables, *(Variable((item,), self._answers(item)) for item in other_inputs)]
 
@@ -186,6 +187,7 @@ class Ground:
             return [*ages_near(literal for literal in _literals(read) if isinstance(literal, int))]
         named = {*_literals(read), *(value for column in columns for value in column.values)}
         texts = {value for value in named if isinstance(value, str)}
+        texts |= _without_prefixes(texts, _prefixes(read))
         numbers = {value for value in named if isinstance(value, int)}
         count = len(group)
         pool: list[Value] = []
@@ -289,6 +291,18 @@ def elsewhere(*policies: Policy) -> str | None:
 def _compared(atom: Atom) -> tuple[Attribute, ...]:
     """Returns the attributes whose values an atom compares. Those of a plugin's function are unknown."""
     return () if isinstance(atom, PluginCall) else attributes(atom)
+
+
+def _prefixes(read: Sequence[Atom]) -> tuple[str, ...]:
+    """Returns the texts that atoms put before the name of a group; the empty one is among them."""
+    return tuple(dict.fromkeys(("", *(atom.prefix for atom in read if isinstance(atom, InGroup)))))
+
+
+def _without_prefixes(texts: Collection[str], prefixes: Sequence[str]) -> set[str]:
+    """Returns what must follow one prefix to make a group that a text is, with a prefix or without."""
+    groups = {f"{prefix}{text}" for text in texts for prefix in prefixes}
+    return {group.removeprefix(prefix) for group in groups for prefix in filter(None, prefixes)
+            if group.startswith(prefix)}
 
 
 def _asks_age(atom: Atom) -> bool:

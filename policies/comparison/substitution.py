@@ -55,8 +55,8 @@ def inputs_of(atom: Atom) -> tuple[Input, ...]:
     match atom:
         case Comparison() | FunctionCall("ipMatch", _):
             return attributes(atom)
-        case InGroup(Attribute() as group):
-            return (group,)
+        case InGroup():
+            return (atom,) if atom.column is None else (atom.column,)
     return (atom,)
 
 
@@ -76,11 +76,11 @@ def _put(atom: Atom, facts: Facts) -> Expression:
             if address in facts:
                 value = facts[address]
                 return within(None if value is None else str(value), network)
-        case InGroup(group):
-            named = facts.get(group, group) if isinstance(group, Attribute) else group
-            if named is None:
-                return False
-            return _answered(atom if isinstance(named, Attribute) else InGroup(str(named)), facts)
+        case InGroup():
+            if atom.column is None or atom.column not in facts:
+                return _answered(atom, facts)
+            named = facts[atom.column]
+            return False if named is None else _answered(InGroup(f"{atom.prefix}{named}"), facts)
         case Shared() | FunctionCall() | PluginCall():
             return _answered(atom, facts)
     return atom

@@ -25,6 +25,7 @@ from ..syntax.expression import (
     InGroup,
     Parameter,
     PluginCall,
+    Prefixed,
     Shared,
     attributes,
     fold,
@@ -156,7 +157,10 @@ def value_of(attribute: Parameter) -> Callable[[Principal, Row, Any], Any]:
     A group raises IndexError for a caller of fewer: the plan knows how many there are.
     """
     if isinstance(attribute, GroupOfCaller):
-        place = attribute.place
+        place, prefix = attribute.place, attribute.prefix
+        if prefix:
+            length = len(prefix)
+            return lambda s, o, e: s.groups[place][length:] if s.groups[place].startswith(prefix) else None
         return lambda s, o, e: s.groups[place]
     if isinstance(attribute, Ago):
         seconds = attribute.seconds
@@ -189,9 +193,12 @@ def _comparison(comparison: Comparison) -> Test:
     return lambda s, o, e, x: (a := first(s, o, e)) is not None and (b := second(s, o, e)) is not None and compare(a, b)
 
 
-def _in_group(group: Attribute | str) -> Test:
+def _in_group(group: Attribute | Prefixed | str) -> Test:
     if isinstance(group, str):
         return lambda s, o, e, x: group in s.groups
+    if isinstance(group, Prefixed):
+        prefix, column = group.prefix, value_of(group.attribute)
+        return lambda s, o, e, x: (name := column(s, o, e)) is not None and f"{prefix}{name}" in s.groups
     read = value_of(group)
     return lambda s, o, e, x: (name := read(s, o, e)) is not None and name in s.groups
 

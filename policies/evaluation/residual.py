@@ -75,6 +75,8 @@ class Residual:
         self._uses_environment = any(attribute.root == "env" for atom in used for attribute in attributes(atom))
         self._tests = tuple(compiled(atom, permission) for atom in self._settled)
         self._readers = tuple(value_of(attribute) for attribute in self._parameters)
+        self._prefixes = tuple(dict.fromkeys(
+            atom.prefix for atom in used if isinstance(atom, InGroup) and atom.prefix))
         self._asks_groups = any(isinstance(atom, InGroup) for atom in used)
         self._plans: dict[tuple[int, ...], Plan] = {}
         self._without: dict[frozenset[str], Residual] = {}
@@ -85,6 +87,7 @@ class Residual:
             *(test(principal, NO_OBJECT, env, no_shares) for test in self._tests),
             *(read(principal, NO_OBJECT, env) is None for read in self._readers),
             len(principal.groups) if self._asks_groups else 0,
+            *(any(name.startswith(prefix) for name in principal.groups) for prefix in self._prefixes),
         )
         plan = self._plans.get(answers)
         if plan is None:
@@ -190,15 +193,18 @@ class Residual:
 
     def _planned(self, answers: tuple[int, ...]) -> Plan:
         settled: dict[Expression, bool] = dict(zip(self._settled, map(bool, answers), strict=False))
-        *absent, groups = answers[len(self._settled) :]
+        others = answers[len(self._settled) :]
+        absent, groups = others[:len(self._parameters)], others[len(self._parameters)]
         absences = zip(self._parameters, absent, strict=True)
+        without = {prefix for prefix, is_there in zip(self._prefixes, others[len(self._parameters) + 1 :], strict=True)
+                   if not is_there}
         missing = frozenset(attribute for attribute, absent in absences if absent)
 
         def leaf(atom: Atom) -> Expression:
             match atom:
                 case Comparison() if not missing.isdisjoint(attributes(atom)):
                     return False
-                case InGroup() if groups == 0:
+                case InGroup() if groups == 0 or atom.prefix in without:
                     return False
                 case Shared() if not self._shareable:
                     return False

@@ -24,6 +24,7 @@ from ..syntax.expression import (
     Operand,
     Parameter,
     PluginCall,
+    Prefixed,
     Shared,
     attributes,
     conjunction,
@@ -98,9 +99,9 @@ def _is_shared(allow: Expression) -> bool:
 def _by_group(allow: Expression, groups: int, indexed: Collection[str]) -> Iterator[Expression]:
     parts = conjuncts(allow)
     for part in parts:
-        if isinstance(part, InGroup) and isinstance(part.group, Attribute) and part.group.name in indexed:
+        if isinstance(part, InGroup) and part.column is not None and part.column.name in indexed:
             rest = [one for one in parts if one is not part]
-            yield from (conjunction((Comparison("==", part.group, GroupOfCaller(place)), *rest))
+            yield from (conjunction((Comparison("==", part.column, GroupOfCaller(place, part.prefix)), *rest))
                         for place in range(groups))
             return
     yield allow
@@ -134,7 +135,7 @@ class Writer(ABC):
         """The condition that the row is shared with the caller."""
 
     @abstractmethod
-    def in_group(self, name: Attribute | str) -> pw.Node:
+    def in_group(self, name: Attribute | Prefixed | str) -> pw.Node:
         """The condition that the caller is in a group."""
 
     def expression(self, expression: Expression) -> Any:
@@ -194,6 +195,7 @@ class _OfCaller(Writer):
     def shared(self, asked: Shared) -> pw.Node:
         return self._shared()
 
-    def in_group(self, name: Attribute | str) -> pw.Node:
-        groups = [self._parameter(GroupOfCaller(place)) for place in range(self._groups)]
-        return cast(pw.Node, self.operand(name).in_(groups))
+    def in_group(self, name: Attribute | Prefixed | str) -> pw.Node:
+        prefix, column = (name.prefix, name.attribute) if isinstance(name, Prefixed) else ("", name)
+        groups = [self._parameter(GroupOfCaller(place, prefix)) for place in range(self._groups)]
+        return cast(pw.Node, self.operand(column).in_(groups))

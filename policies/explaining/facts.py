@@ -18,6 +18,7 @@ from ..syntax.expression import (
     InGroup,
     Operand,
     PluginCall,
+    Prefixed,
     Shared,
     attributes,
     reads_object,
@@ -82,6 +83,12 @@ def found(fact: Fact, permission: str, called: Called = nameless) -> str:
             within = Message("{found}, which is in {network}") if holds else \
                 Message("{found}, which is not in {network}")
             return within.format(found=_stated(fact, address, called), network=network)
+        case InGroup(Prefixed(prefix, column)):
+            if (name := _value(fact, column)) is None:
+                return Message("{found}, and names no group", found=_stated(fact, column, called))
+            member = Message("{found}, and the caller is in the group {group}") if holds else \
+                Message("{found}, and the caller is not in the group {group}")
+            return member.format(found=_stated(fact, column, called), group=f"{prefix}{name}")
         case InGroup(Attribute() as group):
             member = Message("{found}, which is a group of the caller") if holds else \
                 Message("{found}, must be a group of the caller")
@@ -109,6 +116,8 @@ def asked(fact: Fact, permission: str) -> str:
             return _MUST_AGE[operator].format(name=_name(left), duration=_duration(seconds))
         case Comparison(operator, left, right):
             return _MUST[operator].format(name=_name(left), wanted=_name(right))
+        case InGroup(Prefixed(prefix, column)):
+            return Message("the caller must be in the group {prefix} and {name}", prefix=prefix, name=_name(column))
         case InGroup(Attribute() as group):
             return Message("{name} must be a group of the caller", name=_name(group))
         case InGroup(group):

@@ -81,6 +81,6 @@ def _sides(part: Expression) -> tuple[Operand, ...]:
             return left, right
         case Comparison(_, left, Ago()):
             return (left,)
-        case InGroup(group):
-            return (group,)
+        case InGroup():
+            return () if part.column is None else (part.column,)
     return ()

@@ -35,8 +35,8 @@ def wrong_atom(atom: Expression, resource: Resource | None, roles: frozenset[str
 
     Columns are checked if `resource` is not None. `roles` are those that the policy declares.
     """
-    if isinstance(atom, InGroup) and isinstance(atom.group, Attribute):
-        return _wrong_group(atom.group, resource)
+    if isinstance(atom, InGroup) and atom.column is not None:
+        return _wrong_group(atom.column, resource)
     if not isinstance(atom, Comparison) or not isinstance(atom.left, Attribute):
         return None
     if isinstance(atom.right, Prefixed):

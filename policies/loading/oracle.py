@@ -151,8 +151,8 @@ class Oracle:
         return called
 
 
-def _in_group(sub: Any, name: Any) -> bool:
-    return not isinstance(name, _Missing) and name in sub.groups
+def _in_group(sub: Any, *name: Any) -> bool:
+    return not any(isinstance(part, _Missing) for part in name) and "".join(name) in sub.groups
 
 
 def _ip_match(address: Any, network: str) -> bool:

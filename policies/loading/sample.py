@@ -21,6 +21,7 @@ from ..syntax.expression import (
     Ago,
     Attribute,
     Comparison,
+    InGroup,
     PluginCall,
     Prefixed,
     atoms,
@@ -38,6 +39,7 @@ PEOPLE = ("01920000-0000-7000-8000-000000000001", "01920000-0000-7000-8000-00000
 DEPARTMENTS = ("press", "sales")
 TIMES = ("2026-01-01T00:00:00.000000Z", "2026-11-21T10:00:00.000000Z", "2026-11-21T10:00:00.000001Z")
 _FORMS = {"uuid": PEOPLE, "date-time": TIMES, "date": ("2026-11-18", "2027-01-01"), "role": (GUEST, "user", "admin")}
+_NO_NAMES = ("undefined", "null", "None")  # what languages put behind a text in the place of a missing value
 _MOST_ASKED = 60  # combinations of values, of each call of a function
 
 Arguments = tuple[Principal, str, Row | None, Any, SharedWith]  # of `Policy.decide`
@@ -47,7 +49,7 @@ def sample_questions(policy: Policy, chance: random.Random) -> Iterator[tuple[Ru
     """Endless random questions near the rules, which come round one after the other; each the arguments of `decide`."""
     roles, permissions = sorted(policy.roles.names), sorted(policy.vocabulary.by_permission)
     covered: dict[str, list[str]] = {}
-    every, groups = _literals(policy, policy.rules), _groups(policy)
+    every, groups, prefixed = _literals(policy, policy.rules), _groups(policy), _prefixed_groups(policy)
     read_columns = {name for one in policy.vocabulary.functions.values() for root, name in one.reads if root == "obj"}
     scopes = sorted(policy.scope_names) or ["none"]
     rounds = (chance.sample(policy.rules, len(policy.rules)) for _ in itertools.count())
@@ -65,7 +67,8 @@ def sample_questions(policy: Policy, chance: random.Random) -> Iterator[tuple[Ru
             "t",
             chance.choice((None, *DEPARTMENTS)),
             "user" if identity else "guest",
-            tuple(chance.sample(groups, chance.choice((0, 1, 2)))) if identity else (),
+            tuple(one for some in (groups, prefixed) if identity and some
+                  for one in chance.sample(some, chance.choice((0, 1, 2)))),
             frozenset(chance.sample(scopes, min(2, len(scopes)))) if chance.random() < 0.2 else None,
         )
         resource = policy.vocabulary.by_permission[permission]
@@ -73,7 +76,7 @@ def sample_questions(policy: Policy, chance: random.Random) -> Iterator[tuple[Ru
         # A plugin's function may count on the form that a column promises.
         row = _formed(_row(resource, principal, literals, chance), resource, read_columns) if resource.columns else None
         env = environment(chance)
-        yield rule, (principal, permission, row and _aged(row, env.now, literals, chance), env, _odd)
+        yield rule, (principal, permission, row and _near(row, principal, env.now, literals, chance), env, _odd)
 
 
 def environment(chance: random.Random) -> SimpleNamespace:
@@ -103,6 +106,8 @@ def _literals(policy: Policy, rules: Iterable[Rule]) -> dict[str, list[Any]]:
                     by_column.setdefault(name, []).append(right)
                 case Comparison(_, _, Prefixed(prefix, Attribute("obj", name))):
                     by_column.setdefault(name, []).append(word.removeprefix(prefix))
+                case InGroup(Prefixed(_, Attribute("obj", name)) as group):
+                    by_column.setdefault(name, []).append(group)
                 case PluginCall():
                     for name in columns(atom):
                         by_column.setdefault(name, []).extend(atom.literals)
@@ -112,6 +117,13 @@ def _literals(policy: Policy, rules: Iterable[Rule]) -> dict[str, list[Any]]:
 def _groups(policy: Policy) -> list[str]:
     """Groups that callers may be in: those of conditions, and what columns hold that name a group."""
     return sorted(frozenset(DEPARTMENTS).union(*(groups(one.expression) for one in policy.conditions.values())))
+
+
+def _prefixed_groups(policy: Policy) -> list[str]:
+    """Groups that a condition makes of a text and a column, also of a missing one."""
+    prefixes = {atom.prefix for one in policy.conditions.values() for atom in atoms(one.expression)
+                if isinstance(atom, InGroup) and atom.prefix}
+    return sorted(f"{prefix}{end}" for prefix in prefixes for end in (*DEPARTMENTS, *_NO_NAMES))
 
 
 def _row(
@@ -132,8 +144,13 @@ def _row(
     return row
 
 
-def _aged(row: Row, now: str | None, literals: Mapping[str, list[Any]], chance: random.Random) -> Row:
-    """The row with times as old as the durations that a condition names, or just older or younger."""
+def _near(row: Row, principal: Principal, now: str | None, literals: Mapping[str, list[Any]],
+          chance: random.Random) -> Row:
+    """The row with times as old as the durations that a condition names, or just older or younger; and with ends of
+    the caller's groups."""
+    ends = {name: [group.removeprefix(one.prefix) for one in values if isinstance(one, Prefixed)
+                   for group in principal.groups if group.startswith(one.prefix)] for name, values in literals.items()}
+    row = {**row, **{name: chance.choice(some) for name, some in ends.items() if some and row.get(name) is not None}}
     by_column = {name: [one for one in values if isinstance(one, Ago)] for name, values in literals.items()}
     steps = [timedelta(microseconds=step) for step in (-1, 0, 1)]
     aged = {name: later(time, chance.choice(steps)) for name, ages in by_column.items()

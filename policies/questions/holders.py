@@ -34,6 +34,7 @@ from ..syntax.expression import (
     Expression,
     InGroup,
     PluginCall,
+    Prefixed,
     Shared,
     atoms,
     attributes,
@@ -245,6 +246,8 @@ class _AnyObject:
         if not reads_object(atom):
             return atom
         # No column of the object is missing if it could have a value; an attribute of the caller may be missing.
+        if isinstance(atom, InGroup) and atom.prefix:
+            return InGroup(Prefixed(atom.prefix, GROUPS))
         return True if isinstance(atom, PluginCall) else conjunction(map(self._there, attributes(atom)))
 
     @staticmethod
@@ -271,4 +274,6 @@ def _of_caller(expression: Expression, facts: Facts, own: frozenset[str]) -> Exp
     rest = put(expression, {**facts, GROUPS: "some" if own else None})
     # The values of `known` may name a group, too.
     about_groups: dict[Input, Value] = {InGroup(name): name in own for name in groups(rest)}
+    about_groups |= {atom: any(name.startswith(atom.prefix) for name in own) for atom in atoms(rest)
+                     if isinstance(atom, InGroup) and atom.prefix}
     return put(rest, about_groups)

@@ -60,7 +60,7 @@ class Reads:
 
     obj, sub, env  attributes of the object, the caller and the environment
     groups         groups that a condition names
-    group_columns  columns of the object that name a group
+    group_columns  columns of the object that name a group, each after the text that is put before it
     shares         true if a condition reads the shares of the object
     """
 
@@ -68,7 +68,7 @@ class Reads:
     sub: tuple[str, ...]
     env: tuple[str, ...]
     groups: tuple[str, ...]
-    group_columns: tuple[str, ...]
+    group_columns: tuple[tuple[str, str], ...]
     shares: bool
 
     @cached_property
@@ -80,15 +80,14 @@ class Reads:
 def reads_of(expressions: Iterable[Expression]) -> Reads:
     """Returns the names that these conditions read."""
     named: dict[str, set[str]] = {"obj": set(), "sub": set(), "env": set()}
-    groups, columns, shares = set(), set(), False
+    groups, columns, shares = set[str](), set[tuple[str, str]](), False
     for atom in {atom for expression in expressions for atom in atoms(expression)}:
         shares = shares or isinstance(atom, Shared)
         for attribute in attributes(atom):
             named[attribute.root].add(attribute.name)
-        match atom:
-            case InGroup(Attribute("obj", name)):
-                columns.add(name)
-            case InGroup(str(name)):
-                groups.add(name)
-    obj, sub, env, names, of_columns = (tuple(sorted(some)) for some in (*named.values(), groups, columns))
-    return Reads(obj, sub, env, names, of_columns, shares)
+        if isinstance(atom, InGroup) and isinstance(atom.group, str):
+            groups.add(atom.group)
+        elif isinstance(atom, InGroup) and atom.column is not None and atom.column.root == "obj":
+            columns.add((atom.prefix, atom.column.name))
+    obj, sub, env, names = (tuple(sorted(some)) for some in (*named.values(), groups))
+    return Reads(obj, sub, env, names, tuple(sorted(columns)), shares)

@@ -46,7 +46,8 @@ class Attribute:
 
 @dataclass(frozen=True, slots=True)
 class Prefixed:
-    """`'language:' + r.obj.language`: what the condition column is compared with, to take a parameter out of it."""
+    """A text before an attribute: `'language:' + r.obj.language`, with which the condition column is compared to take a
+    parameter out of it; or the group that `inGroup(r.sub, 'admin-', r.obj.department)` asks for."""
 
     prefix: str
     attribute: Attribute
@@ -75,12 +76,16 @@ class Ago:
 
 @dataclass(frozen=True, slots=True)
 class GroupOfCaller:
-    """The group at one place among those of the caller: in SQL alone, where each is bound by itself."""
+    """The group at one place among those of the caller: in SQL alone, where each is bound by itself.
+
+    prefix  what the group must begin with; then it is the rest of the name
+    """
 
     place: int
+    prefix: str = ""
 
     def __str__(self) -> str:
-        return f"r.sub.groups[{self.place}]"
+        return f"r.sub.groups[{self.place}]{self.prefix and f' after {self.prefix}'}"
 
 
 Operand = Attribute | Prefixed | Ago | GroupOfCaller | str | int
@@ -131,9 +136,23 @@ class Shared:
 
 @dataclass(frozen=True, slots=True)
 class InGroup:
-    """`inGroup(r.sub, 'atlas')`, `inGroup(r.sub, r.obj.team)`: the caller belongs to the group, if it is named."""
+    """`inGroup(r.sub, 'atlas')`, `inGroup(r.sub, r.obj.team)`: the caller belongs to the group, if it is named.
 
-    group: Attribute | str
+    `inGroup(r.sub, 'admin-', r.obj.team)` puts a text before the column. `Prefixed('admin-', GROUPS)`, which no matcher
+    has, asks whether any group of the caller begins with it.
+    """
+
+    group: Attribute | Prefixed | str
+
+    @property
+    def column(self) -> Attribute | None:
+        """The attribute that names the group, or the rest of it."""
+        named = self.group.attribute if isinstance(self.group, Prefixed) else self.group
+        return named if isinstance(named, Attribute) and named != GROUPS else None
+
+    @property
+    def prefix(self) -> str:
+        return self.group.prefix if isinstance(self.group, Prefixed) else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,8 +299,8 @@ def attributes(expression: Expression) -> tuple[Attribute, ...]:
             return (first,) if isinstance(first, Attribute) else ()
         case FunctionCall(_, arguments):
             return tuple(argument for argument in arguments if isinstance(argument, Attribute))
-        case InGroup(group):
-            return (GROUPS, group) if isinstance(group, Attribute) else (GROUPS,)
+        case InGroup():
+            return (GROUPS,) if expression.column is None else (GROUPS, expression.column)
         case PluginCall(function):
             return tuple(Attribute(root, name) for root, name in function.reads)
         case Shared() | bool():
@@ -338,6 +357,8 @@ def text(expression: Expression) -> str:
             return f"{function}({', '.join(map(_operand, arguments))})"
         case Shared():
             return "shared(r.sub, r.obj, r.act)"
+        case InGroup(Prefixed(prefix, attribute)):
+            return f"inGroup(r.sub, '{prefix}', {attribute})"
         case InGroup(group):
             return f"inGroup(r.sub, {_operand(group)})"
         case PluginCall(function, literals):

@@ -50,7 +50,10 @@ NO_EXPRESSION = f"{NOT_READ}; look at the brackets, the quotes and the `||` betw
 # Any other spelling of a list is read otherwise by one of the Casbins: `in (` breaks the editor's, and without brackets
 # of its own a list takes what stands beside it for its left side.
 LIST = "a list is written (r.obj.status in['a', 'b']), in brackets of its own and with no blank behind `in`"
-GROUP = "write inGroup(r.sub, 'name'), or inGroup(r.sub, r.obj.…) with a column that names the group"
+GROUP = ("write inGroup(r.sub, 'name'), or inGroup(r.sub, r.obj.…) with a column that names the group, or "
+         "inGroup(r.sub, 'admin-', r.obj.…) with a text before it")
+PREFIX_APART = ("write inGroup(r.sub, 'admin-', r.obj.department), with a comma: with `+`, some Casbins make the group "
+                "admin-undefined of a missing value")
 AGE = "write {0}(r.obj.…, 'P90D'), with a column that holds a time"
 PARAMETER = "a parameter is taken by p.when == 'word:' + r.obj.…, in small letters and with the colon"
 
@@ -221,11 +224,23 @@ class _Reader:
         return self._checked(node, call)
 
     def _in_group(self, node: ast.Call, given: list[str]) -> Expression:
+        if len(given) == 3 and given[0] == _CALLER:
+            return self._in_prefixed_group(node)
+        if len(given) == 2 and isinstance(node.args[1], ast.BinOp):
+            return self._refuse(node, PREFIX_APART)
         group = self._operands.read(node.args[1]) if len(given) == 2 and given[0] == _CALLER else 0
         if group is None:
             return False
         if isinstance(group, str) or (isinstance(group, Attribute) and group.root in ROOTS and group != GROUPS):
             return InGroup(group)
+        return self._refuse(node, GROUP)
+
+    def _in_prefixed_group(self, node: ast.Call) -> Expression:
+        prefix, column = (self._operands.read(argument) for argument in node.args[1:])
+        if prefix is None or column is None:
+            return False
+        if isinstance(prefix, str) and prefix and isinstance(column, Attribute) and column.root == "obj":
+            return InGroup(Prefixed(prefix, column))
         return self._refuse(node, GROUP)
 
     def _age(self, node: ast.Call, name: str) -> Expression:

@@ -44,8 +44,8 @@ _FUNCTIONS = """\
     functions: {
       // Whether a share gives the permission on the object: only Gatepost's database knows. Write what to try.
       shared: (sub, obj, act) => false,
-      // The groups of a caller are a list: {role: 'user', groups: ['atlas']}.
-      inGroup: (sub, name) => name != null && (sub.groups || []).includes(name),
+      // The groups of a caller are a list: {role: 'user', groups: ['atlas']}. The name can have two parts.
+      inGroup: (sub, ...name) => name.every((part) => part != null) && (sub.groups || []).includes(name.join('')),
       // Whether a time lies more, or less, than a duration before now.
       olderThan: (time, duration) => time < ago(duration),
       youngerThan: (time, duration) => time > ago(duration),

@@ -227,3 +227,23 @@ def test_what_is_stored_is_imported_whatever_becomes_of_the_index(instance, impo
     monkeypatch.setattr("models.records.search.merge", fail)
     done = instance.run("import", "articles", "-", input=line(type(error).__name__.lower()))
     assert (done.returncode, done.stdout) == (0, "1 imported, 0 updated, 0 failed.\n"), done.stderr
+
+
+@pytest.mark.both_databases
+def test_a_dry_run_shows_each_effect_and_stores_nothing(instance, imported):
+    before = lines(instance)
+    rows = [{"slug": "one", "title": "Other"}, {"slug": "two", "title": "=two"},
+            {"title": "New", "slug": "dry-new", "body": "b"}, {}]
+    content = "".join(json.dumps(row) + "\n" for row in rows)
+    done = instance.run("import", "articles", "-", "--key", "slug", "--dry-run", input=content)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("line 1: changed: title ") and "→ \"Other\"\n" in done.stdout
+    assert 'line 3: created: title "New"' in done.stdout
+    assert "line 2" not in done.stdout
+    assert "line 4: " in done.stderr
+    assert done.stdout.endswith("1 would be imported, 1 changed, 1 left as they are, 1 would fail. "
+                                "Nothing was stored.\n")
+    assert lines(instance) == before
+    many = "".join(json.dumps({"title": "t", "slug": f"dry-{number}", "body": "b"}) + "\n" for number in range(30))
+    assert "… and 10 more" in instance.run("import", "articles", "-", "--dry-run", input=many).stdout
+    assert lines(instance) == before

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.console.visits import WIDTHS, barriers, demo, overflow
-from tests.running import Served
+from tests.running import PASSWORD, Served
 
 pytestmark = pytest.mark.slow  # a browser and a served instance
 
@@ -20,6 +20,17 @@ each_way = pytest.mark.parametrize("script", [True, False], ids=["with script", 
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     with demo(tmp_path_factory.mktemp("forms"), GATEPOST_TIME_ZONE="Europe/Berlin") as found:
         yield found
+
+
+@pytest.fixture(scope="module")
+def pegs(service: Served) -> None:
+    """More products than a list to choose from has."""
+    token = service.log_in()
+    for number in range(21):
+        status, answer = service.call("POST", "/api/products", {
+            "name": f"Peg {number:02}", "sku": f"peg-{number}", "price": 10, "currency": "EUR", "stock": 9}, token)
+        assert status == 201, answer
+        assert service.call("POST", f"/api/products/{answer['id']}/publish", None, token)[0] == 200
 
 
 def save(page):
@@ -85,11 +96,66 @@ def test_prices_in_two_languages_and_an_order_with_rows(script, watched, state):
     page.get_by_text("1,259.50\xa0EUR").wait_for()
 
 
-def test_a_row_is_found_while_one_types_and_nothing_typed_is_lost(watched, state):
+def test_without_script_a_row_is_found_by_a_button_and_nothing_typed_is_lost(watched, state, pegs):
+    page = watched.page(storage_state=state, java_script_enabled=False)
+    page.goto(f"{watched.url}{ROOT}/orders/create")
+    page.locator("#f-note").fill("Kept")
+    page.get_by_label("Find: Product").fill("Peg 20")
+    page.locator("button[name=_find]").click()
+    page.locator("[name='items.0.product_id']").select_option("Peg 20")
+    page.locator("[name='items.0.quantity']").fill("3")
+    page.get_by_role("button", name="Add a row").click()
+    assert page.locator("[name='items.0.product_id'] option:checked").inner_text() == "Peg 20"
+    save(page)
+    page.get_by_text("0.30\xa0EUR").wait_for()
+    assert "Kept" in page.locator("main").inner_text()
+
+
+@each_way
+def test_the_account_page_changes_name_language_and_password(script, browser, watched, service):
+    email, first, second = f"own-{script}@example.org".lower(), PASSWORD, "nine slow ferries at dawn"
+    status, answer = service.call("POST", "/api/users", {
+        "name": "Own", "email": email, "password": first, "role": "user"}, service.log_in())
+    assert status == 201, answer
+    page = watched.page(390, java_script_enabled=script)
+
+    def log_in(password):
+        page.goto(f"{watched.url}/console/login")
+        page.locator("#email").fill(email)
+        page.locator("#password").fill(password)
+        page.locator("main button").click()
+
+    log_in(first)
+    page.goto(f"{watched.url}/console/account")
+    page.locator("input[name=name]").fill("Own name")
+    page.locator("form", has=page.locator("input[name=name]")).get_by_role("button").click()
+    page.get_by_role("link", name="Own name").wait_for()
+    form = page.locator("form", has=page.locator("input[name=repeated]"))
+    for field, text in (("current_password", first), ("new_password", second), ("repeated", second)):
+        form.locator(f"[name={field}]").fill(text)
+    form.get_by_role("button").click()
+    page.get_by_text("Saved.", exact=True).wait_for()
+    page.locator("select[name=language]").select_option("de")
+    page.locator("form", has=page.locator("select[name=language]")).get_by_role("button").click()
+    page.get_by_role("button", name="Abmelden").click()
+    log_in(second)
+    page.get_by_role("link", name="Own name").wait_for()
+
+
+@each_way
+def test_a_new_role_leads_to_its_line(script, watched, state):
+    page = watched.page(storage_state=state, java_script_enabled=script)
+    page.goto(f"{watched.url}/console/rules")
+    page.get_by_role("link", name="New role").click()
+    page.locator("#name").fill("apprentice")
+    page.locator("#inherits").select_option("user")
+    page.get_by_role("button", name="Continue").click()
+    page.locator("#text").wait_for()
+    assert "g, apprentice, user\n" in page.locator("#text").input_value()
+
+
+def test_a_row_is_found_while_one_types_and_nothing_typed_is_lost(watched, state, pegs):
     page = watched.page(storage_state=state)
-    for number in range(21):
-        new_product(page, watched.url, f"Peg {number:02}", f"peg-{number}", "0.10")
-        page.locator("h2:has-text('Actions')").wait_for()
     page.goto(f"{watched.url}{ROOT}/orders/create")
     page.locator("#f-note").fill("Kept")
     page.evaluate("document.body.dataset.kept = 'yes'")

@@ -73,7 +73,7 @@ class World:
         some, pick = self.chance, self.chance.choice
         departments = itertools.cycle((None, "sales", "press", "sales"))
         users = [tenant.user(role, department=next(departments), active=number % 4 < 3,
-                             groups=some.sample(["press", "sales", "a'b"], number % 3))
+                             groups=some.sample(["press", "sales", "a'b", "head-press"], number % 3))
                  for role in ("user", "editor", "manager", "support") for number in range(USERS)]
         owners = (None, *(user.id for user in users[:6]))
         times = itertools.cycle((*TIMES, "2027-01-01T00:00:00.000000Z"))

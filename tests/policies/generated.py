@@ -55,6 +55,9 @@ GROWN = " || \\\n    ".join((
     "p.when == 'team' && inGroup(r.sub, r.obj.department)",
     "p.when == 'team_draft' && (inGroup(r.sub, r.obj.department) || inGroup(r.sub, 'sales')) "
     "&& r.obj.status == 'draft'",
+    "p.when == 'head' && inGroup(r.sub, 'head-', r.obj.department)",
+    "p.when == 'deputy' && (inGroup(r.sub, 'head-p', r.obj.department) || inGroup(r.sub, 'head-', r.obj.status)) "
+    "&& r.obj.version >= 0",
     "p.when == 'member' && inGroup(r.sub, 'sales')",
     "p.when == 'planned' && r.obj.created_at > r.env.now",
     "p.when == 'past' && r.obj.updated_at <= r.env.now && !(r.env.now < '2026-02-01T00:00:00.000000Z')",
@@ -73,8 +76,9 @@ GROWN = " || \\\n    ".join((
 GROWN_MODEL = model(f"{WHO_AND_WHAT} && ({GROWN})")
 GROWN_CONDITIONS = (
     "always", "own", "enabled", "disabled", "open", "old_or_open", "at_work", "press", "others", "team", "team_draft",
-    "member", "planned", "past", "since", "aged", "recent", "between", "odd_age", "debt", "no_debt", "language:de",
-    "language:pt-BR", "state:draft", "state:in_review", "desk:press", "by:bot", "by:other", "lent_to:sales",
+    "member", "head", "deputy", "planned", "past", "since", "aged", "recent", "between", "odd_age", "debt", "no_debt",
+    "language:de", "language:pt-BR", "state:draft", "state:in_review", "desk:press", "by:bot", "by:other",
+    "lent_to:sales",
 )
 # Permissions whose objects have the columns of these conditions, if not all of RESOURCES have them.
 OF_USERS, OF_TEXTS = ("user.*", "user.view", "us*r.*e"), ("article.*", "page.view", "page.up*", "art*.v*")

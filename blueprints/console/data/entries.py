@@ -173,7 +173,9 @@ class Entries:
         """Returns the text of a fault of a list; bounds of its length as numbers of rows."""
         text = fault.detail
         if isinstance(text, Message) and {"min", "max"} <= text.values.keys():
-            text = Message("Enter {min} to {max} rows.", **{name: text.values[name] for name in ("min", "max")})
+            least, most = text.values["min"], text.values["max"]
+            text = Message("Enter at most {max} rows.", max=most) if not least else \
+                Message("Enter {min} to {max} rows.", min=least, max=most)
         return str(self._say(text))
 
     def _added(self, name: str) -> str:

@@ -230,9 +230,10 @@ def _of_caller(call: Call, permissions: tuple[str, ...], reads: Reads, row: Row 
     return facts
 
 
-def _groups(call: Call, names: tuple[str, ...], columns: tuple[str, ...], row: Row | None) -> dict[str, bool]:
+def _groups(call: Call, names: tuple[str, ...], columns: tuple[tuple[str, str], ...], row: Row | None
+            ) -> dict[str, bool]:
     """Returns group → whether the caller is a member, for these groups and those in the columns of the row."""
-    of_row = () if row is None else (row[name] for name in columns if row.get(name) is not None)
+    of_row = () if row is None else (f"{prefix}{row[name]}" for prefix, name in columns if row.get(name) is not None)
     return {name: name in call.principal.groups for name in (*names, *of_row)}
 
 

@@ -25,6 +25,7 @@ from policies.syntax.expression import (
     Comparison,
     Expression,
     Parameter,
+    Prefixed,
     Shared,
     conjuncts,
     disjunction,
@@ -67,8 +68,19 @@ class OnUsers(Writer):
     def shared(self, condition: Shared) -> pw.Node:
         raise TypeError("with whom an object is shared is known before")
 
-    def in_group(self, name: Attribute | str) -> pw.Node:
+    def in_group(self, name: Attribute | Prefixed | str) -> pw.Node:
+        if isinstance(name, Prefixed):
+            if name.attribute == GROUPS:
+                return self._users.in_a_group(name.prefix)
+            return self._users.in_group(self.group_name(name))
         return self._users.in_group(pw.Value(name, converter=False) if isinstance(name, str) else self.operand(name))
+
+    def group_name(self, name: Attribute | Prefixed) -> pw.Node:
+        """Returns the name of a group that a column has, or ends."""
+        if isinstance(name, Attribute):
+            return cast(pw.Node, self.operand(name))
+        joined = pw.Expression(pw.Value(name.prefix, converter=False), pw.OP.CONCAT, self.operand(name.attribute))
+        return pw.EnclosedNodeList([joined])
 
 
 def named_user(expression: Expression) -> str | None:

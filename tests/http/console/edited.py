@@ -17,27 +17,25 @@ TRY, APPLY, HISTORY = "/console/try", "/console/try/apply", "/console/history"
 
 
 @contextmanager
-def editable(request: pytest.FixtureRequest, folder: Path, database_url: str) -> Iterator[Flask]:
+def editable(request: pytest.FixtureRequest, folder: Path) -> Iterator[Flask]:
     """An app on a database without other nodes, so that rules can be edited."""
-    url = new_database("sqlite" if database_url.startswith("sqlite") else "postgres", request)
+    url = new_database("sqlite", request)
     made = make_app(new_instance(folder / "instance", url, "default", "other"), url, policy_edit="on")
     yield made
     close(made)
 
 
 @pytest.fixture
-def edited(request: pytest.FixtureRequest, tmp_path: Path, database_url: str) -> Iterator[Flask]:
+def edited(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Flask]:
     """An app whose rules the test changes."""
-    with editable(request, tmp_path, database_url) as made:
+    with editable(request, tmp_path) as made:
         yield made
 
 
 @pytest.fixture(scope="module")
-def unedited(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, database_url: str
-) -> Iterator[Flask]:
+def unedited(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
     """An app for tests that try changes of the rules but do not apply them."""
-    with editable(request, tmp_path_factory.mktemp("unedited"), database_url) as made:
+    with editable(request, tmp_path_factory.mktemp("unedited")) as made:
         yield made
 
 

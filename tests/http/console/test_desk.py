@@ -16,10 +16,10 @@ ROOT = "/console/data/quotes"
 CREATE = f"{ROOT}/create"
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+@pytest.fixture(scope="module")
 def desk(request, tmp_path_factory):
     """A service with quotes, in Berlin."""
-    url = new_database(request.param, request, migrated=False)
+    url = new_database("sqlite", request, migrated=False)
     database = open_database(url, pool_size=1, synchronous="normal", statement_timeout=10)
     upgrade(database, discover([Quotes]).migrations)
     database.close_all()
@@ -80,7 +80,7 @@ def test_a_price_is_stored_as_it_was_meant_and_shown_as_it_is_read(text, currenc
     ("1.234", "EUR", "two meanings. Write 1234.00 or 1.23."), ("12.50", "JPY", "JPY has no decimals"),
     ("1,234", "KWD", "Write 1234.000 or 1.234."), ("12.50 USD", "EUR", "The amount is in USD"),
     ("twelve", "EUR", "as in 12.50"), ("12.505", "EUR", "two meanings"), ("12.5051", "EUR", "at most 2 decimals"),
-    ("12.50", "euro", "Enter the currency"), ("12.50", "", "Enter the currency"), ("9" * 30, "EUR", "too large"),
+    ("12.50", "euro", "Correct the currency"), ("12.50", "", "Enter the currency"), ("9" * 30, "EUR", "too large"),
     ("9" * 5000, "EUR", "not an amount"), ("1e3", "EUR", "not an amount"), ("NaN", "EUR", "not an amount"),
     ("-1", "EUR", "Must be greater than or equal to 0.00 and less than or equal to 10000000.00."),
     ("10000000,01", "EUR", "less than or equal to 10000000.00."), ("\N{ARABIC-INDIC DIGIT ONE}", "EUR", "amount")])
@@ -236,7 +236,7 @@ def test_unknown_names_are_refused(name, clerk):
 def test_too_many_rows_are_refused(clerk):
     form = {**drawn(clerk, CREATE), "title": "Many", "price": "1", "currency": "EUR"}
     many = clerk.post(CREATE, form | {f"lines.{number}.text": "x" for number in range(30)})
-    assert (many.status_code == 400 and "Length" in Seen.of(many).text) or "Longer" in Seen.of(many).text
+    assert many.status_code == 400 and "Enter at most 20 rows." in Seen.of(many).text
     assert clerk.post(CREATE, form | {f"lines.{number}.text": "x" for number in range(1000)}).status_code == 400
 
 

@@ -19,7 +19,7 @@ from blueprints.console.naming import MOST_FOUND
 from gatepost.http.request.endpoint import Endpoint
 from models.tables.audit import Audit
 from tests.apps import NO_ROW, Given
-from tests.databases import undone
+from tests.databases import database_url, undone  # noqa: F401 - both databases, other than its neighbours
 from tests.http.console.pages import COOKIE, Form, Seen, Visitor, visit
 
 ROLES = ("user", "support", "editor", "moderator", "manager", "developer", "owner", "admin")

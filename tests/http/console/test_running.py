@@ -14,6 +14,7 @@ from models.base import later, now
 from models.engine.errors import Unavailable
 from models.tables.activity import ANSWERED, FAILED, LIMITED, REFUSED, note_requests
 from models.tables.deprecated_use import note_use
+from tests.databases import database_url  # noqa: F401 - both databases, other than its neighbours
 from tests.http.console.pages import Seen, visit
 
 PATH = "/console/running"

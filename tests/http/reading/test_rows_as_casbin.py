@@ -42,9 +42,9 @@ CONDITIONS = read_model(GROWN_MODEL.encode())[0].conditions
 def callers(as_role, as_user):
     return {
         "guest": as_role("guest"),
-        "me": as_user("user", department="sales", groups=["press"]),
+        "me": as_user("user", department="sales", groups=["press", "head-sales"]),
         "you": as_user("user", department="press"),
-        "editor": as_user("editor", department="press", groups=["sales", "press", "nobody's"]),
+        "editor": as_user("editor", department="press", groups=["sales", "press", "nobody's", "head-draft"]),
     }
 
 

@@ -100,6 +100,12 @@ SAME = {
     "in the group of the department": (
         "inGroup(r.sub, r.obj.department) && r.obj.department == 'press' && inGroup(r.sub, 'press')",
         "inGroup(r.sub, 'press') && r.obj.department == 'press'"),
+    "the head of the department": (
+        "inGroup(r.sub, 'head-', r.obj.department) && r.obj.department == 'press' && inGroup(r.sub, 'head-press')",
+        "inGroup(r.sub, 'head-press') && r.obj.department == 'press'"),
+    "one prefix before another": (
+        "inGroup(r.sub, 'a-', r.obj.department) && r.obj.department == 'b-c' && !inGroup(r.sub, 'a-b-c')",
+        "r.env.hour > 23"),
     "in a group and not in it": ("inGroup(r.sub, 'press') && !inGroup(r.sub, 'press')", "r.env.hour > 23"),
     "a user is no guest": ("r.sub.kind != 'guest'", "(r.sub.kind == 'user' || r.sub.kind == 'service')"),
     "a known device": ("r.env.device != 'bot' && r.env.device != 'other'",
@@ -150,6 +156,9 @@ OTHER = {
     "an age and a time": (
         NEVER, f"youngerThan(r.obj.created_at, 'P30D') && r.obj.created_at < {MOMENT}",
         "created_at is"),
+    "the head of one department": (
+        "inGroup(r.sub, 'head-press') && r.obj.department == 'press'", "inGroup(r.sub, 'head-', r.obj.department)",
+        "department is other, the caller is in the group head-other"),
     "the hour of a time": (f"r.env.now < {MOMENT} && r.env.hour < 12", f"r.env.now < {MOMENT} && r.env.hour <= 12",
                            "the hour is 12"),
     "between two times of an early year": ("r.env.hour > 23", "r.obj.created_at > '0999-01-01T00:00:00.000000Z' && "

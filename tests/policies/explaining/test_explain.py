@@ -113,6 +113,18 @@ def test_an_age_is_said_in_days_and_hours() -> None:
     assert either.sql == "created_at > '2026-11-17T04:00:00.000000Z'"
 
 
+def test_a_group_with_a_text_before_its_column_is_said_in_full() -> None:
+    headed = assembled(["p, user, article.view, head, allow"], text=model(
+        f"{WHO_AND_WHAT} && (p.when == 'always' || p.when == 'head' && inGroup(r.sub, 'head-', r.obj.department))"))
+    head, press = caller(groups=("head-press",)), article(department="press")
+    allowed = explain(headed, head, "article.view", press, NOW).decided_by
+    assert allowed is not None
+    assert [fact.text for fact in allowed.facts] == ["department is press, and the caller is in the group head-press"]
+    for row, said in ((article(department="news"), "department is news, and the caller is not in the group head-news"),
+                      (article(), "department is missing, and names no group")):
+        assert explain(headed, head, "article.view", row, NOW).summary.endswith(f"needs head; {said}")
+
+
 def test_an_inherited_line_names_the_roles_on_the_way(shipped: Policy) -> None:
     found = explain(shipped, caller("owner"), "article.update", article(owner_id=BOB, status="draft"), NOW)
     assert found.decided_by is not None

@@ -105,6 +105,13 @@ READ = [
     *(Read("inGroup(r.sub, r.obj.department)",
            (({"department": "atlas"}, groups == ATLAS), ({"department": "sales"}, groups == SALES), (MISSING, False)),
            caller={"groups": groups}) for groups in (ATLAS, SALES, NO_GROUP)),
+    *(Read("inGroup(r.sub, 'head-', r.obj.department)", (
+        ({"department": "atlas"}, groups == ("head-atlas",)), ({"department": "sales"}, False),
+        ({"department": ""}, groups == ("head-",)), (MISSING, False)), caller={"groups": groups})
+      for groups in (("head-atlas",), ("head-",), ("atlas", "headatlas"), ("head-undefined", "head-null", "head-None"),
+                     NO_GROUP)),
+    Read('inGroup(r.sub, "Köln_" , r.obj.department)', (
+        ({"department": "West"}, True), ({"department": "Ost"}, False)), caller={"groups": ("Köln_West",)}),
     # The time.
     Read("r.obj.created_at > r.env.now", (({"created_at": BEFORE}, False), ({"created_at": NOW.now}, False),
                                           ({"created_at": AFTER}, True), (MISSING, False))),
@@ -210,6 +217,14 @@ REFUSED = {
     "inGroup('atlas')": GROUP,
     "inGroup(r.sub, 3)": GROUP,
     "inGroup(r.sub, r.sub.groups)": GROUP,
+    "inGroup(r.sub, 'admin-' + r.obj.department)": "write inGroup(r.sub, 'admin-', r.obj.department), with a comma",
+    "inGroup(r.sub, '', r.obj.department)": GROUP,
+    "inGroup(r.sub, 'admin-', r.sub.department)": GROUP,
+    "inGroup(r.sub, 'admin-', 'press')": GROUP,
+    "inGroup(r.sub, r.obj.department, '-admin')": GROUP,
+    "inGroup(r.sub, 'admin-', r.obj.department, 'x')": GROUP,
+    "inGroup(r.sub, 'admin-', r.obj.version)": "is a number, and names no group",
+    "inGroup(r.sub, 'p.x', r.obj.department)": REWRITTEN,
     "inGroup(r.sub, r.obj.owner_id)": "is a uuid, and names no group",
     "inGroup(r.obj, r.obj.department)": GROUP,
     "ingroup(r.sub, 'atlas')": "did you mean inGroup?",

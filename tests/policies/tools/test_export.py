@@ -116,7 +116,7 @@ def test_the_functions_that_casbin_lacks_are_there_to_be_tried() -> None:
     near = Function("near", reads=(("obj", "region"), ("env", "hour")), literals=(str, int), holds=lambda *_: True)
     found = export(SHIPPED, functions=[near]).functions
     assert re.findall(r"^ +(\w+): (\(.*?\)) =>", found, re.MULTILINE) == [
-        ("shared", "(sub, obj, act)"), ("inGroup", "(sub, name)"), ("olderThan", "(time, duration)"),
+        ("shared", "(sub, obj, act)"), ("inGroup", "(sub, ...name)"), ("olderThan", "(time, duration)"),
         ("youngerThan", "(time, duration)"), ("near", "(sub, obj, env, literal1, literal2)")]
     assert "looks at r.obj.region, r.env.hour" in found
     assert [found.count(bracket) for bracket in "({"] == [found.count(bracket) for bracket in ")}"]
