@@ -156,7 +156,8 @@ def bad_set_guard(collection: Collection) -> str | None:
         return "must say for each field which permission sets it, such as {'price': 'set_price'}"
     for name, permission in collection.set_guards.items():
         resource, _, verb = permission.partition(".")
-        if name not in collection.body_schema.load_fields or name not in collection.model._meta.fields:
+        bodies = (collection.body_schema, *(action.body for action in collection.actions))
+        if name not in collection.model._meta.fields or not any(name in body.load_fields for body in bodies):
             return f"names {name!r}, which is no field of a body with a column"
         if resource != collection.resource or not _SET_VERB.fullmatch(verb):
             return f"names the permission {permission!r}, which is not one of {collection.resource}.set_*"

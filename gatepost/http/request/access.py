@@ -21,7 +21,7 @@ from models.tables.share import any_in, any_shared, has_right, rights, shared_id
 from policies import NEVER, Plan, Policy, Principal
 from policies.evaluation.compiled import NO_OBJECT, value_of
 from policies.evaluation.principal import Environment, FixedEnvironment
-from policies.evaluation.rights import RIGHTS, rights_to
+from policies.evaluation.rights import RIGHTS, rights_for, rights_to
 from policies.evaluation.sql import Where, no_row, where
 from policies.syntax.attributes import ENVIRONMENT, REQUESTS
 from policies.syntax.expression import Parameter
@@ -163,12 +163,11 @@ class Access:
         plan = self.plan(permission)
         if plan.outcome is NEVER or not self.policy.covers(self.principal, permission):
             return None
-        resource = permission.partition(".")[0]
-        rights = rights_to(permission, self.policy.vocabulary.fallbacks)
+        resource, _, verb = self.policy.vocabulary.fallbacks.get(permission, permission).partition(".")
         grantees = self.grantees if plan.uses_shares or shared == "only" else []
         if grantees and not any_shared(self.principal.tenant_id, resource, grantees):
             grantees = []  # a lookup of shares takes as long as everything else, and usually finds none
-        where, parameters = _where(plan, model, resource, rights, len(grantees), shared, prefix)
+        where, parameters = _where(plan, model, resource, verb, len(grantees), shared, prefix)
         values = {name: read(self.principal, NO_OBJECT, self.environment) for name, read in parameters}
         if grantees:
             values["tenant"] = self.principal.tenant_id
@@ -232,11 +231,11 @@ def _grantees(number: int, prefix: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=4096)
-def _where(plan: Plan, model: type[Record], resource: str, giving: tuple[str, ...], grantees: int, sharing: Sharing,
-           prefix: str) -> tuple[Where, tuple[tuple[str, _Reader], ...]]:
+def _where(plan: Plan, model: type[Record], resource: str, verb: str, grantees: int, sharing: Sharing, prefix: str
+           ) -> tuple[Where, tuple[tuple[str, _Reader], ...]]:
     """Returns the SQL of a plan, and functions that read the values of its Binds from a caller and an environment.
 
-    giving  rights of shares that give the permission
+    verb  the verb whose rights of shares give the permission
     """
     parameters: dict[str, _Reader] = {}
 
@@ -251,7 +250,7 @@ def _where(plan: Plan, model: type[Record], resource: str, giving: tuple[str, ..
                                       rights))
 
     def shared() -> pw.Expression:
-        return with_rights(giving)
+        return with_rights(rights_for(verb))
 
     columns = {field.name: field for field in model._meta.sorted_fields}
     indexed = leading(model) if plan.groups else frozenset()

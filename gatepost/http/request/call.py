@@ -97,19 +97,16 @@ class Process(ABC):
 class Setting(NamedTuple):
     """Fields that a request sets.
 
-    fields   permission → the fields that need it
-    creates  True if the row is new
+    fields  permission → the fields that need it
+    stands  True if the permission of the endpoint, to create or of an action, stands for one that no rule names
     """
 
     fields: Mapping[str, tuple[str, ...]]
-    creates: bool = False
+    stands: bool = False
 
     def recorded(self, policy: Policy) -> tuple[str, ...]:
-        """Returns the permissions that the audit log names, beside that of the endpoint.
-
-        In a new row, the permission to create stands for one that no rule names.
-        """
-        return tuple(one for one in self.fields if not self.creates or one not in policy.fallbacks)
+        """Returns the permissions that the audit log names, beside that of the endpoint."""
+        return tuple(one for one in self.fields if not self.stands or one not in policy.fallbacks)
 
 
 NOTHING_SET = Setting(MappingProxyType({}))

@@ -18,22 +18,22 @@ Row = Mapping[str, Any]
 
 
 def may_set(access: Access, permission: str, row: Row | None, unknown: frozenset[str] = frozenset(), *,
-            creates: bool = False) -> bool:
+            stands: bool = False) -> bool:
     """True if the policy allows to set fields that need this permission in a row.
 
-    In a new row, the permission to create decides until a rule names this one. A rule that denies it applies anyway.
+    stands  as in `Setting`: until a rule names the permission, only a rule that denies it can refuse
     """
     policy = access.policy
-    if creates and policy.fallbacks.get(permission, "").endswith(".update"):
+    if stands and policy.fallbacks.get(permission, "").endswith(".update"):
         return permission in policy.followers or not policy.denies_by_name(
             access.principal, permission, row, unknown, access.environment, access.shared)
     return access.is_certain(permission, row, unknown)
 
 
-def may_ever_set(access: Access, permission: str, *, creates: bool = False) -> bool:
+def may_ever_set(access: Access, permission: str, *, stands: bool = False) -> bool:
     """True if there can be a row in which the caller may set fields that need this permission."""
     policy = access.policy
-    if creates and policy.fallbacks.get(permission, "").endswith(".update"):
+    if stands and policy.fallbacks.get(permission, "").endswith(".update"):
         return permission in policy.followers or not policy.denies_by_name(
             access.principal, permission, None, frozenset(), access.environment, access.shared)
     return access.may_ever(permission)
@@ -41,12 +41,7 @@ def may_ever_set(access: Access, permission: str, *, creates: bool = False) -> b
 
 def note(call: Call) -> None:
     """Adds these permissions to the facts of the decision about the row as it is."""
-    facts = call.write.decision
-    if facts is None:
-        return
-    if call.access.policy.followers.issuperset(call.write.setting.fields):
-        facts["asked"] = decision.needed_permissions(call)  # the rules are the same, and so is what they read
-    else:
+    if call.write.decision is not None:
         call.write.decision = decision.decided(call)
 
 
@@ -54,7 +49,7 @@ def require(call: Call, row: Row) -> None:
     """Raises `Problem` unless the policy allows to set in this row what the call sets. It names the fields."""
     setting, unknown = call.write.setting, call.write.unknown
     refused = [permission for permission in setting.fields
-               if not may_set(call.access, permission, row, unknown, creates=setting.creates)]
+               if not may_set(call.access, permission, row, unknown, stands=setting.stands)]
     if not refused:
         return
     call.write.setting = Setting({permission: setting.fields[permission] for permission in refused})

@@ -67,6 +67,10 @@ class Writable(Readable):
                 for name in self.managed if name in self.body_schema.load_fields}
 
     @cached_property
+    def _update(self) -> str:
+        return self.permission("update")
+
+    @cached_property
     def set_guards(self) -> dict[str, str]:
         """Fields of `set_guarded`, each with the permission to set it, and its resource.
 
@@ -78,7 +82,7 @@ class Writable(Readable):
         """Returns the fields that a caller may not set in a row; if `row` is None, in no row."""
         guards = {**self.managing, **self.set_guards}
         refused = {permission for permission in set(guards.values()) if not (
-            may_ever_set(access, permission, creates=creates) if row is None else access.would_allow(permission, row))}
+            may_ever_set(access, permission, stands=creates) if row is None else access.would_allow(permission, row))}
         return {name for name, permission in guards.items() if permission in refused}
 
     # Methods that a collection may override
@@ -151,7 +155,7 @@ class Writable(Readable):
         for permission in dict.fromkeys(guards.values()):
             names = [name for name, needed in guards.items() if needed == permission]
             managed = names[0] in self.managing
-            if may_set(call.access, permission, facts, creates=creates and not managed):
+            if may_set(call.access, permission, facts, stands=creates and not managed):
                 continue
             text = Message("{names} can be set only with {permission}", names=", ".join(names), permission=permission)
             refusal = Problem.of([read_only(name) for name in names], "invalid_body") if managed else \
@@ -240,9 +244,8 @@ class Writable(Readable):
                     setattr(row, name, body[name])
             faults += map(read_only, refused)
             body = {name: value for name, value in body.items() if name not in refused}
-        if guarded := [name for name, permission in self.set_guards.items() if name in body
-                       and permission not in call.access.policy.followers and body[name] != self._first_value(name)]:
-            call.write.setting = Setting(self._needed_to_set(guarded), creates=True)
+        if self.set_guards:
+            self._note_set(call, body)
         faults += self.faulty(call, body)
         if faults:
             raise Problem.of(faults, "invalid_body")
@@ -300,9 +303,22 @@ class Writable(Readable):
                    if name in changes and (name in hidden or changes[name] != current.get(name))]
         if not guarded:
             return
-        call.write.setting = Setting(self._needed_to_set(guarded))
+        needed, updates = self._needed_to_set(guarded), call.endpoint.permission == self._update
+        if call.access.policy.followers.issuperset(needed):
+            if updates and call.write.decision is not None:
+                call.write.decision["asked"] = (*call.write.decision["asked"], *needed)
+            return  # the permission of the endpoint decides, of the same rows
+        call.write.setting = Setting(needed, stands=not updates)
         setting.note(call)
         setting.require(call, current)
+
+    def _note_set(self, call: Call, body: Values) -> None:
+        """Notes the guarded fields that a new row gets from the body, other than their default."""
+        followers = call.access.policy.followers
+        guarded = [name for name, permission in self.set_guards.items()
+                   if name in body and permission not in followers and body[name] != self._first_value(name)]
+        if guarded:
+            call.write.setting = Setting(self._needed_to_set(guarded), stands=True)
 
     def _needed_to_set(self, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
         """Returns the permissions to set these fields of `set_guarded`, each with its fields."""

@@ -9,9 +9,12 @@ from hypothesis import HealthCheck, settings
 from hypothesis import given as drawn
 from hypothesis import strategies as st
 
+from gatepost.http.request.access import Access
 from models.base import new_id
 from models.tables.product import Product
 from models.tables.user import User
+from policies import Principal
+from policies.evaluation.principal import FixedEnvironment
 
 # Mechanics change products, but only owners change prices. Mechanics may not see what is hidden from them.
 RULES = """\
@@ -168,6 +171,32 @@ def test_a_role_can_be_set_by_one_who_does_not_manage_users_within_the_rank(unde
     answer = support.patch(path, {"groups": ["atlas"]})
     assert (answer.status_code, answer.get_json()["code"]) == (400, "read_only_field")
     assert support.patch(path, {"role": "admin"}).status_code == 403
+
+
+def test_the_audit_event_of_a_refusal_names_the_permission_and_of_a_change_as_well(
+        mechanic, owner, product, as_role, given, workshop):
+    path = f"/api/products/{product.id}"
+    refused(mechanic.patch(path, {"price": 1}))
+    assert owner.patch(path, {"price": 1}).status_code == 200
+    admin = client_of(workshop, as_role("admin"))
+    workshop.extensions["gatepost"].audit_writer.flush()
+    events = admin.get(f"/api/audit?resource_id={product.id}").get_json()["items"]
+    asked = {event["result"]: event["facts"]["asked"] for event in events if event["action"] == "update"}
+    assert set(map(tuple, asked.values())) == {("product.view", "product.update", "product.set_price")}
+    assert {*asked} == {"refused", "allowed"}
+
+
+def test_a_form_of_the_console_has_no_field_that_the_caller_may_not_set(workshop, mechanic, owner, product):
+    products = workshop.extensions["gatepost"].collections["products"]
+    row = {**product.__data__}
+
+    def fixed(caller, **of):
+        policy = workshop.extensions["gatepost"].policy.current
+        principal = Principal(caller.user.id, f"user:{caller.user.id}", caller.user.role, caller.user.tenant_id)
+        return products.fixed_for(Access(policy, principal, FixedEnvironment()), **of)
+
+    assert fixed(mechanic, row=row) == {"owner_id", "price"} == fixed(mechanic, row=None, creates=True)
+    assert fixed(owner, row=row) == set() == fixed(owner, row=None, creates=True)
 
 
 PRICES = st.one_of(st.none(), st.integers(0, 1000).filter(lambda price: price != PRICE))
