@@ -31,7 +31,7 @@ from policies.comparison.substitution import Value
 from policies.evaluation.grants import ALWAYS_WORD
 from policies.evaluation.plan import branches
 from policies.evaluation.sql import Where, not_true
-from policies.questions.holders import Asked, line_holds, of_guest, of_user, somewhen, whenever
+from policies.questions.holders import HolderQuestion, line_holds, of_guest, of_user, somewhen, whenever
 from policies.syntax.attributes import REQUESTS
 from policies.syntax.expression import (
     DEPARTMENT,
@@ -69,7 +69,7 @@ class _Given:
 
 
 class Holders:
-    """The callers who have the permissions of `asked`.
+    """The callers who have the permissions of `question`.
 
     viewer   caller: only users that they may view count, and conditions read no hidden fields; None: all
     guards   field of a user → the permission that shows it
@@ -79,11 +79,11 @@ class Holders:
              hidden from the viewer counts as active
     """
 
-    def __init__(self, database: Database, policy: Policy, asked: Asked, *, viewer: Access | None = None,
+    def __init__(self, database: Database, policy: Policy, question: HolderQuestion, *, viewer: Access | None = None,
                  guards: Mapping[str, str] | None = None, ranks: Collection[str] | None = None,
                  guests: bool = True, certain: bool = False,
                  tokens: Callable[[], Iterable[ServiceToken]] | None = None) -> None:
-        self._database, self._policy, self._question = database, policy, asked
+        self._database, self._policy, self._question = database, policy, question
         self._viewer, self._guards, self._ranks, self._has_guests = viewer, guards or {}, ranks, guests
         self._certain, self._tokens = certain, tokens
         self._users = Users(database.dialect)
@@ -291,7 +291,7 @@ def _looks_at_guarded(condition: Expression) -> bool:
 
 
 def asked_about(requests: ImpliedRequests, row: Record | None, tenant_id: str, environment: Mapping[str, Value], *,
-                each: bool = False, shares: Sequence[tuple[str, str]] | None = None) -> Asked:
+                each: bool = False, shares: Sequence[tuple[str, str]] | None = None) -> HolderQuestion:
     """Returns the question that these requests put to the policy.
 
     row          row of the requests; None: any object
@@ -307,7 +307,7 @@ def asked_about(requests: ImpliedRequests, row: Record | None, tenant_id: str, e
     if shares is None:
         resource = permission.partition(".")[0]
         shares = () if row is None else share.in_effect(tenant_id, resource, [row.id]).get(row.id, ())
-    return Asked(permissions=requests.needed, tenant_id=tenant_id, row=None if row is None else row.__data__,
+    return HolderQuestion(permissions=requests.needed, tenant_id=tenant_id, row=None if row is None else row.__data__,
                  shares=shares, environment=constants, methods=methods, each=each)
 
 

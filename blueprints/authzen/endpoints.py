@@ -17,13 +17,13 @@ from .schemas import (
     MEDIA_TYPES,
     PERMIT,
     ActionSearchSchema,
-    Asked,
     ConfigurationSchema,
     DecisionSchema,
     DecisionsSchema,
     EvaluationSchema,
     EvaluationsSchema,
     FoundSchema,
+    JsonObject,
     ResourceSearchSchema,
     SubjectSearchSchema,
 )
@@ -104,20 +104,20 @@ def configuration(call: Call) -> dict[str, Any]:
     return {name: url_of(settings, call.request, path) for name, path in _PATHS.items()}
 
 
-def _load(entry: Asked) -> Asked:
+def _load(entry: JsonObject) -> JsonObject:
     """Validates one of several evaluations with its inherited members. Raises `Problem` for an incomplete one."""
     loaded, _ = validation.load_body(_EVALUATION, entry)
     return loaded
 
 
-def _load_or_problem(entry: Asked) -> Asked | Problem:
+def _load_or_problem(entry: JsonObject) -> JsonObject | Problem:
     try:
         return _load(entry)
     except Problem as problem:
         return problem
 
 
-def _one_of_several(call: Call, entry: Asked | Problem, cache: Cache) -> dict[str, Any]:
+def _one_of_several(call: Call, entry: JsonObject | Problem, cache: Cache) -> dict[str, Any]:
     """Returns the answer of one of several evaluations. An error becomes its answer, so that the others go on."""
     try:
         if isinstance(entry, Problem):
@@ -128,7 +128,7 @@ def _one_of_several(call: Call, entry: Asked | Problem, cache: Cache) -> dict[st
         return {"decision": False, "context": {"error": {"status": problem.status, "message": message}}}
 
 
-def _decide(call: Call, entry: Asked, cache: Cache | None = None) -> bool:
+def _decide(call: Call, entry: JsonObject, cache: Cache | None = None) -> bool:
     cache = cache or Cache(call)
     question = Question(call, entry["resource"]["type"], entry["action"]["name"], entry.get("context", {}), cache)
     return question.permits(cache.subject(entry["subject"]), entry["resource"])

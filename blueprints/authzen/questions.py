@@ -30,7 +30,7 @@ from policies import Principal
 from policies.questions.holders import Undetermined
 from policies.syntax.attributes import ENVIRONMENT
 
-from .schemas import Asked
+from .schemas import JsonObject
 
 _CIRCUMSTANCES = CircumstancesSchema()
 USER, ROLE, SERVICE, GUEST = "user", "role", "service", "guest"
@@ -46,7 +46,7 @@ class Subject:
     user: User | None = None
 
 
-def subject_of(call: Call, described: Asked) -> Subject | None:
+def subject_of(call: Call, described: JsonObject) -> Subject | None:
     """Returns the subject; None if there is none that the caller may view."""
     kind, id = described["type"], described["id"]
     if kind == USER and id == GUEST:
@@ -81,7 +81,7 @@ def _person(call: Call, id: str) -> Subject | None:
     return Subject(principal_of(user), user)
 
 
-def circumstances(call: Call, context: Asked) -> Mapping[str, Any]:
+def circumstances(call: Call, context: JsonObject) -> Mapping[str, Any]:
     """Reads time, address, device and method from a context. Raises `Problem` for an invalid value."""
     values = {name: context[key] for key, name in _KNOWN.items() if key in context}
     if not values:
@@ -105,14 +105,14 @@ class Cache:
         self._rows: dict[str, dict[str, Any]] = {}
         self._shares: dict[str, dict[str, list[tuple[str, str]]]] = {}
 
-    def subject(self, described: Asked) -> Subject | None:
+    def subject(self, described: JsonObject) -> Subject | None:
         """Returns the subject, as `subject_of` does."""
         key = described["type"], described["id"]
         if key not in self._subjects:
             self._subjects[key] = subject_of(self._call, described)
         return self._subjects[key]
 
-    def read(self, resources: Iterable[Asked]) -> None:
+    def read(self, resources: Iterable[JsonObject]) -> None:
         """Reads the rows of several resources, with one statement for each type."""
         ids: dict[str, set[str]] = {}
         for resource in resources:
@@ -162,7 +162,7 @@ class _AlsoVisible(Supposed):
 class Question:
     """One resource type and action, with a context, asked by one caller."""
 
-    def __init__(self, call: Call, kind: str, action: str, context: Asked, cache: Cache | None = None) -> None:
+    def __init__(self, call: Call, kind: str, action: str, context: JsonObject, cache: Cache | None = None) -> None:
         self.call, self.permission, self.verb = call, f"{kind}.{action}", action
         self._kind, self._cache = kind, cache or Cache(call)
         self.is_known = self.permission in call.access.policy.vocabulary.by_permission
@@ -201,7 +201,7 @@ class Question:
                        guards=call.services.collections["users"].guards,
                        guests=call.tenant_id == call.services.guest_tenant, certain=True)
 
-    def permits(self, subject: Subject | None, resource: Asked) -> bool:
+    def permits(self, subject: Subject | None, resource: JsonObject) -> bool:
         """True if a request of the subject would be permitted."""
         if subject is None or not self.is_known:
             return False
@@ -214,7 +214,7 @@ class Question:
         row = self.row(resource["id"])
         return row is not None and self.permits_on(subject, row)
 
-    def drafts(self, resource: Asked) -> bool:
+    def drafts(self, resource: JsonObject) -> bool:
         """True if the question is about a new row with given properties."""
         return bool(self.verb == "create" and self._endpoint is not None and resource["properties"])
 

@@ -142,5 +142,5 @@ class ConfigurationSchema(StrictSchema):
     search_action_endpoint = fields.String(required=True)
 
 
-Asked = dict[str, Any]
+JsonObject = dict[str, Any]
 MEDIA_TYPES = (*JSON, ANY)  # AuthZEN answers another type with 400, not 415

@@ -18,7 +18,7 @@ from models.tables.user import User
 from policies.questions.holders import Undetermined
 
 from .questions import GUEST, ROLE, SERVICE, USER, Cache, Question, Subject, role, service, subject_of
-from .schemas import Asked
+from .schemas import JsonObject
 
 _SUBJECT, _TENANT = "subject ", "tenant"  # prefix of the placeholders of the subject's rights; that of the tenant
 _AT_ONCE = 100  # tokens or users read by one statement
@@ -28,7 +28,7 @@ _read = reader((User.id, User.created_at))
 class Pages:
     """The pages of one search. A token is valid only for its question."""
 
-    def __init__(self, call: Call, name: str, question: Asked) -> None:
+    def __init__(self, call: Call, name: str, question: JsonObject) -> None:
         self._call, self._name, self._page = call, f"authzen {name}", question["page"]
         settings = call.services.settings
         kind = "service" if call.principal.kind == "service" else call.principal.role
@@ -47,13 +47,13 @@ class Pages:
         except CursorError as error:
             raise Problem.of([error.fault(pointer="/page/token")], "invalid_body") from None
 
-    def answer(self, results: list[Asked], position: tuple[Any, ...] | None) -> Asked:
+    def answer(self, results: list[JsonObject], position: tuple[Any, ...] | None) -> JsonObject:
         """`position` is that of the last result; None: there is no more."""
         token = "" if position is None else self.cursor.at(position)
         return {"page": {"next_token": token, "count": len(results)}, "results": results}
 
 
-def subjects(call: Call, request: Asked) -> Asked:
+def subjects(call: Call, request: JsonObject) -> JsonObject:
     """Lists the subjects of the type who are permitted."""
     question = Question(call, request["resource"]["type"], request["action"]["name"], request.get("context", {}))
     pages, kind = Pages(call, "subject", request), request["subject"]["type"]
@@ -72,8 +72,8 @@ def subjects(call: Call, request: Asked) -> Asked:
     return pages.answer([], None)
 
 
-def _users(question: Question, resource: Asked, row: Any, pages: Pages, start: Any) -> Asked:
-    call, results, holders = question.call, list[Asked](), question.holders(row)
+def _users(question: Question, resource: JsonObject, row: Any, pages: Pages, start: Any) -> JsonObject:
+    call, results, holders = question.call, list[JsonObject](), question.holders(row)
     if start is None and question.permits(subject_of(call, {"type": USER, "id": GUEST}), resource):
         results.append({"type": USER, "id": GUEST})
     if row is not None and question.hides(row):
@@ -92,7 +92,8 @@ def _users(question: Question, resource: Asked, row: Any, pages: Pages, start: A
     return pages.answer(results, page.last if page.has_next else None)
 
 
-def _evaluate_each(question: Question, resource: Asked, pages: Pages, start: Any, results: list[Asked]) -> Asked:
+def _evaluate_each(question: Question, resource: JsonObject, pages: Pages, start: Any,
+                   results: list[JsonObject]) -> JsonObject:
     """Evaluates each user of a batch, if a plugin's function or a new row must be evaluated; a page may be short."""
     call = question.call
     view = call.access.narrow("user.view", User)
@@ -114,9 +115,9 @@ def _read_id(row: tuple[Any, ...]) -> dict[str, Any]:
     return _read(row[:2])
 
 
-def _services(question: Question, resource: Asked, pages: Pages, start: Any) -> Asked:
+def _services(question: Question, resource: JsonObject, pages: Pages, start: Any) -> JsonObject:
     """Returns a page of service tokens. Each is evaluated, because there are few."""
-    call, results, last = question.call, list[Asked](), None if start is None else start[-1]
+    call, results, last = question.call, list[JsonObject](), None if start is None else start[-1]
     while True:
         rows = Rows(ServiceToken, call.tenant_id).select()
         batch = list((rows if last is None else rows.where(ServiceToken.id > last))
@@ -132,7 +133,7 @@ def _services(question: Question, resource: Asked, pages: Pages, start: Any) -> 
             return pages.answer(results, None)
 
 
-def resources(call: Call, request: Asked) -> Asked:
+def resources(call: Call, request: JsonObject) -> JsonObject:
     """Returns a page of the objects of a type on which the subject is permitted, and that the caller may view."""
     question = Question(call, request["resource"]["type"], request["action"]["name"], request.get("context", {}))
     subject, pages = subject_of(call, request["subject"]), Pages(call, "resource", request)
@@ -150,7 +151,7 @@ def resources(call: Call, request: Asked) -> Asked:
 
 
 def _rows(question: Question, collection: Collection, subject: Subject, pages: Pages, start: Any,
-          narrowings: Any) -> Asked:
+          narrowings: Any) -> JsonObject:
     """Returns a page of rows without those whose presence would reveal a hidden field, or that rank excludes."""
     call, model, columns = question.call, collection.model, tuple(collection.columns)
     read = reader(columns)
@@ -160,7 +161,7 @@ def _rows(question: Question, collection: Collection, subject: Subject, pages: P
                   *(item.where.expression() for item in (of_caller, of_subject) if not item.where.is_everything)]
     shape = paging.Shape(model, columns, order, tuple(conditions), permitted.where.allows, permitted.where.denies)
     values = {_TENANT: call.tenant_id, "now": now(), **of_caller.values, **of_subject.values, **permitted.values}
-    results: list[Asked] = []
+    results: list[JsonObject] = []
     position, has_next = start, True
     while has_next and len(results) < pages.size:
         page = paging.walk(call.services.database, shape, values, size=pages.size - len(results), position=position)
@@ -171,7 +172,7 @@ def _rows(question: Question, collection: Collection, subject: Subject, pages: P
     return pages.answer(results, position if has_next else None)
 
 
-def actions(call: Call, request: Asked) -> Asked:
+def actions(call: Call, request: JsonObject) -> JsonObject:
     """Returns the actions that the subject is permitted on the resource."""
     pages, subject = Pages(call, "action", request), subject_of(call, request["subject"])
     resource = call.access.policy.vocabulary.resources.get(request["resource"]["type"])

@@ -16,13 +16,13 @@ from models.tables.job_chunk import SIZE
 from ..http.protocol.messages import Message
 from ..http.protocol.problems import Problem
 from ..http.request.call import Call, Services
-from .requests import Asked
+from .requests import PendingJob
 from .task import Task
 
 _AT_ONCE = 20  # chunks that one transaction deletes
 
 
-def store(call: Call, pending: Asked) -> None:
+def store(call: Call, pending: PendingJob) -> None:
     """Stores the body of a request in short transactions. Raises `Problem` if it exceeds the user's quota."""
     database, number = call.services.database, 0
     pending.body.seek(0)
@@ -33,7 +33,7 @@ def store(call: Call, pending: Asked) -> None:
         number += 1
 
 
-def drop_unclaimed(call: Call, pending: Asked) -> None:
+def drop_unclaimed(call: Call, pending: PendingJob) -> None:
     """Deletes the body that was stored for a job if the job itself was not stored."""
     def some() -> int:
         # After a COMMIT without an answer, the job may exist.
@@ -155,8 +155,8 @@ def _chunks(place: Database, tenant_id: str, job_id: str, size: int) -> Iterator
         yield data
 
 
-def received(body: IO[bytes], pending: Asked) -> None:
-    """Copies a body to the temporary file of `asked`."""
+def received(body: IO[bytes], pending: PendingJob) -> None:
+    """Copies a body to the temporary file of `pending`."""
     while data := body.read(2**16):
         pending.body.write(data)
         pending.size += len(data)

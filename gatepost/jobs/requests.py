@@ -45,7 +45,7 @@ _SHOWN_BY = "jobs"  # the collection that serves jobs
 
 
 @dataclass
-class Asked:
+class PendingJob:
     """A job that is about to be stored.
 
     body  the body of the request
@@ -71,7 +71,7 @@ def deferrable(endpoint: Endpoint, collection: str, prepare: Callable[[Call], No
                admit: Admit | None = None) -> Endpoint:
     """Returns the endpoint with a variant that runs as a job.
 
-    prepare  raises `Problem` for a request that cannot be done; `call.prepared` is the `Asked`
+    prepare  raises `Problem` for a request that cannot be done; `call.prepared` is the `PendingJob`
     around   a context around the transaction that stores the job
     admit    raises `Problem` for a job that exceeds a quota, in that transaction
     """
@@ -80,7 +80,7 @@ def deferrable(endpoint: Endpoint, collection: str, prepare: Callable[[Call], No
     def ask(call: Call) -> None:
         if call.principal.id is None:
             raise Problem("unauthenticated", "Only a user who is logged in can run this as a job.")
-        call.prepared = Asked()
+        call.prepared = PendingJob()
         prepare(call)
 
     later = replace(endpoint, writes=True, status=202, answer=None, prepare=ask, around=around, restrict=None,
@@ -90,7 +90,7 @@ def deferrable(endpoint: Endpoint, collection: str, prepare: Callable[[Call], No
 
 
 def _write_down(call: Call, kind: str, admit: Admit | None) -> dict[str, Any]:
-    pending: Asked = call.prepared
+    pending: PendingJob = call.prepared
     if unfinished(call.tenant_id, call.principal.id or "") >= MOST_UNFINISHED:
         raise Problem("conflict", Message("{number} of your jobs wait or run already. Try again when one has ended.",
                                           number=MOST_UNFINISHED))

@@ -131,7 +131,7 @@ class Writer(ABC):
         """An attribute of the caller or of the environment, or a time before now."""
 
     @abstractmethod
-    def shared(self, asked: Shared) -> pw.Node:
+    def shared(self, atom: Shared) -> pw.Node:
         """The condition that the row is shared with the caller."""
 
     @abstractmethod
@@ -157,8 +157,8 @@ class Writer(ABC):
                 return _joined(operator.or_, [self.expression(part) for part in parts])
         raise TypeError(f"{text(expression)} has no SQL; it should have been answered before")
 
-    def comparison(self, asked: Comparison) -> Any:
-        return COMPARE[asked.operator](self.operand(asked.left), self.operand(asked.right))
+    def comparison(self, atom: Comparison) -> Any:
+        return COMPARE[atom.operator](self.operand(atom.left), self.operand(atom.right))
 
     def of_plugin(self, call: PluginCall) -> pw.Node:
         """The SQL half of a function, in brackets of its own, whatever operators are in it."""
@@ -192,7 +192,7 @@ class _OfCaller(Writer):
     def parameter(self, operand: Parameter) -> pw.Node:
         return self._parameter(operand)
 
-    def shared(self, asked: Shared) -> pw.Node:
+    def shared(self, atom: Shared) -> pw.Node:
         return self._shared()
 
     def in_group(self, name: Attribute | Prefixed | str) -> pw.Node:

@@ -63,7 +63,7 @@ class Undetermined(Exception):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class HolderQuestion:
     """A question: the callers who have these permissions at the same time.
 
     permissions  in the order in which a request needs them: an object that may not be viewed does not exist for them
@@ -71,7 +71,7 @@ class Asked:
     row          the object, by column; None: any that there could be
     shares       of the object: (grantee, right)
     environment  what is known of it, by attribute: `hour`; the rest may be anything
-    methods      by which it can be asked for, where `environment` does not say one; empty: by any
+    methods      by which it can be question for, where `environment` does not say one; empty: by any
     each         each of the methods must be allowed, and not just one of them
     kind         of the callers who are no guests: `user`, or `service` for tokens that act for a user
     """
@@ -99,30 +99,32 @@ class Asked:
         return tuple(dict.fromkeys(grantee for grantee, right in self.shares if right in rights))
 
 
-def whenever(policy: Policy, subject: Subject, asked: Asked) -> Expression:
+def whenever(policy: Policy, subject: Subject, question: HolderQuestion) -> Expression:
     """The condition under which a caller has the permissions. It reads the caller and the environment.
 
     Raises Undetermined if a plugin's function would have to be called.
     """
     lines = ((permission, policy.matching_rules(subject.role, subject.key, permission))
-             for permission in asked.permissions)
-    return _by_methods(conjunction(_given(policy, subject, asked, permission, rules) for permission, rules in lines),
-                       asked)
+             for permission in question.permissions)
+    return _by_methods(conjunction(_given(policy, subject, question, permission, rules) for permission, rules in lines),
+                       question)
 
 
-def line_holds(policy: Policy, subject: Subject, asked: Asked, condition: Expression) -> Expression:
+def line_holds(policy: Policy, subject: Subject, question: HolderQuestion, condition: Expression) -> Expression:
     """The same for one rule that allows the last of the permissions; `condition` is its condition after evaluation."""
-    return _by_methods(_rest(condition, policy, subject, asked, asked.permissions[-1], _AnyObject(subject).possible),
-                       asked)
+    permission, possible = question.permissions[-1], _AnyObject(subject).possible
+    return _by_methods(_rest(condition, policy, subject, question, permission, possible), question)
 
 
-def _by_methods(goal: Expression, asked: Asked) -> Expression:
-    """Puts the methods of `asked` into the goal. Where the goals differ and one method is enough, each goal names its
-    method."""
-    goals = {method: put(goal, {METHOD: method, REQUEST: REQUESTS[method]}) for method in asked.methods}
+def _by_methods(goal: Expression, question: HolderQuestion) -> Expression:
+    """Puts the methods of the question into the goal.
+
+    Where the goals differ and one method is enough, each goal names its method.
+    """
+    goals = {method: put(goal, {METHOD: method, REQUEST: REQUESTS[method]}) for method in question.methods}
     if not goals:
         return goal
-    if asked.each:
+    if question.each:
         return conjunction(goals.values())
     first, *others = goals.values()
     if all(one == first for one in others):
@@ -166,40 +168,41 @@ def _environment(goal: Expression) -> set[Attribute]:
     return {one for one in attributes(goal) if one.root == "env"}
 
 
-def _given(policy: Policy, subject: Subject, asked: Asked, permission: str, lines: Lines) -> Expression:
+def _given(policy: Policy, subject: Subject, question: HolderQuestion, permission: str, lines: Lines) -> Expression:
     whatever = _AnyObject(subject)
-    if asked.row is not None:
-        return _rest(condition_of(lines), policy, subject, asked, permission, whatever.possible)
+    if question.row is not None:
+        return _rest(condition_of(lines), policy, subject, question, permission, whatever.possible)
     allows = disjunction(condition for rule, condition in lines if rule.eft == "allow")
     denies = disjunction(condition for rule, condition in lines if rule.eft == "deny")
     # As a list is planned: of alternatives, those that contradict themselves are none.
-    given = disjunction(_rest(one, policy, subject, asked, permission, whatever.possible)
+    given = disjunction(_rest(one, policy, subject, question, permission, whatever.possible)
                         for one in branches(allows))
-    return conjunction((given, negation(_rest(denies, policy, subject, asked, permission, whatever.certain))))
+    return conjunction((given, negation(_rest(denies, policy, subject, question, permission, whatever.certain))))
 
 
-def _rest(expression: Expression, policy: Policy, subject: Subject, asked: Asked, permission: str,
+def _rest(expression: Expression, policy: Policy, subject: Subject, question: HolderQuestion, permission: str,
           abstract: Callable[[Expression], Expression]) -> Expression:
-    rest = put(_answered(expression, policy, subject, asked, permission),
-                {**asked.facts, **_of(subject, asked)})
-    return rest if asked.row is not None else put(abstract(rest), asked.facts)
+    rest = put(_answered(expression, policy, subject, question, permission),
+                {**question.facts, **_of(subject, question)})
+    return rest if question.row is not None else put(abstract(rest), question.facts)
 
 
-def _of(subject: Subject, asked: Asked) -> Facts:
-    return {ROLE: subject.role, TENANT: asked.tenant_id,
-            KIND: "guest" if subject.is_guest else asked.kind}
+def _of(subject: Subject, question: HolderQuestion) -> Facts:
+    return {ROLE: subject.role, TENANT: question.tenant_id,
+            KIND: "guest" if subject.is_guest else question.kind}
 
 
-def _answered(expression: Expression, policy: Policy, subject: Subject, asked: Asked, permission: str) -> Expression:
+def _answered(expression: Expression, policy: Policy, subject: Subject, question: HolderQuestion, permission: str
+              ) -> Expression:
     """The expression with the shares of the object and the answers of plugins for the atoms that ask for them."""
     def leaf(atom: Atom) -> Expression:
         match atom:
             case Shared() if subject.is_guest or not rights_to(permission, policy.vocabulary.fallbacks):
                 return False
-            case Shared() if asked.row is not None:
-                return _shared(policy, subject, asked.grantees(permission, policy.vocabulary.fallbacks))
-            case PluginCall() if asked.row is not None or not reads_object(atom):
-                return _of_plugin(atom, asked)
+            case Shared() if question.row is not None:
+                return _shared(policy, subject, question.grantees(permission, policy.vocabulary.fallbacks))
+            case PluginCall() if question.row is not None or not reads_object(atom):
+                return _of_plugin(atom, question)
         return atom
 
     return rebuild(expression, leaf)
@@ -220,12 +223,12 @@ def _shared(policy: Policy, subject: Subject, grantees: Iterable[str]) -> Expres
     return disjunction(alternatives)
 
 
-def _of_plugin(call: PluginCall, asked: Asked) -> Expression:
+def _of_plugin(call: PluginCall, question: HolderQuestion) -> Expression:
     """The answer of a plugin's function that looks at nothing of the caller."""
     read = [Attribute(root, name) for root, name in call.function.reads]
-    if any(one not in asked.facts for one in read):
+    if any(one not in question.facts for one in read):
         raise Undetermined(call.function.name)
-    return bool(call.function.holds(*(asked.facts[one] for one in read), *call.literals))
+    return bool(call.function.holds(*(question.facts[one] for one in read), *call.literals))
 
 
 @dataclass(frozen=True)

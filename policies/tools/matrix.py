@@ -95,7 +95,7 @@ def matrix(policy: Policy, roles: Sequence[str] = (), resources: Sequence[str] =
     grants = Grants(policy)
     columns = tuple(roles) or policy.roles.names
     shown = [policy.vocabulary.resources[name] for name in dict.fromkeys(resources or policy.vocabulary.resources)]
-    asked = frozenset().union(*(resource.permissions for resource in shown))
+    shown_permissions = frozenset().union(*(resource.permissions for resource in shown))
     sections = []
     used: dict[str, None] = {}
     # Collections first: the rest are single questions, such as who may log in.
@@ -110,12 +110,12 @@ def matrix(policy: Policy, roles: Sequence[str] = (), resources: Sequence[str] =
     persons = {
         person: {permission: grants.of(person, permission) for permission in sorted(concerning)}
         for person in (() if roles else grants.persons)
-        if (concerning := grants.concerning(person) & asked) or not resources
+        if (concerning := grants.concerning(person) & shown_permissions) or not resources
     }
     conditions = tuple((name, policy.meaning(name)) for name in used if name in policy.conditions)
     scopes: dict[str, list[str]] = {}
     for line in policy.scopes:
-        if policy.patterns.covered(line.act) & asked:
+        if policy.patterns.covered(line.act) & shown_permissions:
             scopes.setdefault(line.scope, []).append(line.act)
     listed = tuple((scope, tuple(permissions)) for scope, permissions in sorted(scopes.items()))
     meanings = {name: condition.source for name, condition in policy.conditions.items()}

@@ -21,7 +21,7 @@ from models.tables.user import User
 from policies import NEVER, Policy, Principal
 from policies.evaluation.principal import FixedEnvironment
 from policies.evaluation.rights import rights_for
-from policies.questions.holders import Asked, Undetermined
+from policies.questions.holders import HolderQuestion, Undetermined
 from policies.syntax.vocabulary import Function
 from tests.http.worlds import METHODS, World, of_plugin, under
 
@@ -52,14 +52,15 @@ def environments(verb: str) -> Iterator[FixedEnvironment]:
         yield here.having({"device": device, "method": method, "request": request})
 
 
-def asked(world: World, permission: str, row: Any = None, **environment: Any) -> Asked:
+def asked(world: World, permission: str, row: Any = None, **environment: Any) -> HolderQuestion:
     resource, _, verb = permission.partition(".")
     method, request = METHODS[verb]
     shares = [] if row is None else of_object(row.tenant_id, resource, row.id)
-    return Asked(permissions=(permission,) if row is None else tuple(dict.fromkeys((f"{resource}.view", permission))),
-                 tenant_id=world.given.tenant_id, row=None if row is None else row.__data__,
-                 shares=[(share.grantee, share.right) for share in shares],
-                 environment={"method": method, "request": request, **environment})
+    return HolderQuestion(
+        permissions=(permission,) if row is None else tuple(dict.fromkeys((f"{resource}.view", permission))),
+        tenant_id=world.given.tenant_id, row=None if row is None else row.__data__,
+        shares=[(share.grantee, share.right) for share in shares],
+        environment={"method": method, "request": request, **environment})
 
 
 def found(world: World, holders: Holders, size: int = 100) -> list[dict[str, Any]]:

@@ -105,7 +105,7 @@ _AWAY = Message("The database did not answer. Refresh the page in a moment. The 
 
 
 @dataclass(frozen=True)
-class Asked:
+class ApiAnswer:
     """The answer of an endpoint, or why there is none; neither where the endpoint is left out."""
 
     answer: Mapping[str, Any] | None
@@ -167,7 +167,7 @@ def drawn(call: Call, problem: Problem | None = None) -> Response:
         failed=_failed(call) if may("job.view") else None, problem="" if problem is None else sentence(call, problem))
 
 
-def _failed(call: Call) -> Asked:
+def _failed(call: Call) -> ApiAnswer:
     """The jobs that have failed last, each with `retries`: whether the caller may have it tried again."""
     found = _asked(call, "jobs_list", {"state": "failed", "limit": _FAILED})
     if found.answer is None:
@@ -177,17 +177,17 @@ def _failed(call: Call) -> Asked:
                                           for job in jobs]})
 
 
-def _asked(call: Call, operation: str, query: Mapping[str, Any] | None = None) -> Asked:
+def _asked(call: Call, operation: str, query: Mapping[str, Any] | None = None) -> ApiAnswer:
     if operation not in call.services.registry.by_operation:
-        return Asked(None)
+        return ApiAnswer(None)
     return _kept(call, lambda: ask(call, operation, query))
 
 
-def _kept(call: Call, answer: Callable[[], Mapping[str, Any]]) -> Asked:
+def _kept(call: Call, answer: Callable[[], Mapping[str, Any]]) -> ApiAnswer:
     """Returns the answer for one part of the page. A refusal or failure becomes a sentence in place of that part."""
     try:
-        return Asked(answer())
+        return ApiAnswer(answer())
     except Problem as refusal:
-        return Asked(None, sentence(call, refusal))
+        return ApiAnswer(None, sentence(call, refusal))
     except (Unavailable, TimedOut):
-        return Asked(None, call.services.translations.wanted(call.request).say(_AWAY))
+        return ApiAnswer(None, call.services.translations.wanted(call.request).say(_AWAY))

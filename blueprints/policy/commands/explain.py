@@ -59,7 +59,7 @@ class Ground:
 
 
 @dataclass(frozen=True)
-class Asked:
+class ExplainRequest:
     """The arguments of the command."""
 
     who: str
@@ -108,7 +108,7 @@ def explain_command(
     if who is None or permission is None:
         raise click.UsageError("Name the user or role (--as) and the PERMISSION, or an audit event (--audit).")
     options = {"at": at, "ip": ip, "device": device, "method": method, "scope": ",".join(scopes) if scopes else None}
-    prediction = _predicted(create_app, directory, Asked(who, permission, id, circumstances(options)))
+    prediction = _predicted(create_app, directory, ExplainRequest(who, permission, id, circumstances(options)))
     if as_json:
         echo_json(prediction.as_json(), indent=2)
     else:
@@ -163,27 +163,27 @@ def find_object(collection: Collection | None, permission: str, id: str, tenant_
     raise click.ClickException(f"There is no {resource} {id}: the answer is 404 for every caller.")
 
 
-def _predicted(create_app: AppFactory, directory: Path | None, asked: Asked) -> Prediction:
-    with _ground(create_app, directory, needs_rows="@" in asked.who or asked.id is not None) as ground:
-        return _prediction(ground, asked)
+def _predicted(create_app: AppFactory, directory: Path | None, request: ExplainRequest) -> Prediction:
+    with _ground(create_app, directory, needs_rows="@" in request.who or request.id is not None) as ground:
+        return _prediction(ground, request)
 
 
-def _prediction(ground: Ground, asked: Asked) -> Prediction:
-    policy, permission = ground.policy, asked.permission
+def _prediction(ground: Ground, request: ExplainRequest) -> Prediction:
+    policy, permission = ground.policy, request.permission
     policy_files.refuse_unknown(permission, policy)
-    user, principal = find_principal(ground, asked.who)
+    user, principal = find_principal(ground, request.who)
     collection = policy_files.registry().by_resource.get(permission.partition(".")[0])
-    row = None if asked.id is None else find_object(collection, permission, asked.id, principal.tenant_id)
+    row = None if request.id is None else find_object(collection, permission, request.id, principal.tenant_id)
     if row is not None and user is None and principal.kind != "guest":
         principal = replace(principal, tenant_id=row.tenant_id)  # a role exists in every tenant
-    principal = _scoped(policy, principal, asked.circumstances.get("scopes"))
+    principal = _scoped(policy, principal, request.circumstances.get("scopes"))
     requests = implied_requests(policy_files.registry().by_permission.get(permission, ()), permission, collection,
-                     about_row=row is not None, method=asked.circumstances.get("method"))
-    access = Access(policy, principal, environment(asked.circumstances, requests.methods[0], load_settings().zone))
+                     about_row=row is not None, method=request.circumstances.get("method"))
+    access = Access(policy, principal, environment(request.circumstances, requests.methods[0], load_settings().zone))
     names = Names(any_row(principal.tenant_id if row is None else row.tenant_id)) if ground.app is not None else None
     with _call(ground, access, requests.endpoint or _NO_ENDPOINT) as call:
         return predict(Question(
-            who=asked.who, permission=permission, access=access, requests=requests, collection=collection, call=call,
+            who=request.who, permission=permission, access=access, requests=requests, collection=collection, call=call,
             row=row, person=user is not None, active=None if user is None else user.active,
             offline=ground.app is None,
             title="" if row is None or collection is None or names is None else names.of(collection.name, row.id),

@@ -1,7 +1,7 @@
 /** The client of one service. */
 import { Collection, Deferrable, Importable, Listing, Objects } from "./collections.ts";
 import { Jobs } from "./jobs.ts";
-import { asked, done, object, precondition } from "./requests.ts";
+import { done, object, precondition, sendJson } from "./requests.ts";
 import { Session } from "./session.ts";
 import { type Limits, type Request, Transport } from "./transport.ts";
 import type { Kind, KindOf, Options, SchemaOf, Schemas, Shipped, Tagged, WriteOptions } from "./types.ts";
@@ -39,7 +39,7 @@ export class Pages extends Deferrable<Shipped<"pages">> {
 
   /** The page of this slug, in the language that suits best. */
   text(slug: string, query: { readonly lang?: string } = {}, { signal }: Options = {}): Promise<SchemaOf<"PageText">> {
-    return asked(this.session, { method: "GET", path: this.at(slug), query, signal });
+    return sendJson(this.session, { method: "GET", path: this.at(slug), query, signal });
   }
 }
 
@@ -50,7 +50,7 @@ export class Users extends Importable<KindOf<"users">> {
 
 export class Contact extends Objects<Shipped<"contact">> {
   create(body: SchemaOf<"NewContact">, { signal }: Options = {}): Promise<SchemaOf<"Receipt">> {
-    return asked(this.session, { method: "POST", path: this.path, body, keyed: true, signal });
+    return sendJson(this.session, { method: "POST", path: this.path, body, keyed: true, signal });
   }
 }
 
@@ -63,7 +63,7 @@ export class Sessions extends Listing<KindOf<"sessions">> {
 export class Tokens extends Listing<KindOf<"tokens">> {
   /** The answer has the `token`, which is shown this once. */
   create(body: Schemas["NewServiceToken"], { signal }: Options = {}): Promise<Schemas["ServiceToken"]> {
-    return asked(this.session, { method: "POST", path: this.path, body, signal });
+    return sendJson(this.session, { method: "POST", path: this.path, body, signal });
   }
 
   delete(id: string, { signal }: Options = {}): Promise<void> {
@@ -127,7 +127,7 @@ export class Gatepost {
 
   /** Opens an account, which then logs in. */
   register(body: Schemas["Register"], { signal }: Options = {}): Promise<Schemas["Registered"]> {
-    return asked(this.#session, { method: "POST", path: "/api/register", body, signal });
+    return sendJson(this.#session, { method: "POST", path: "/api/register", body, signal });
   }
 
   /** The caller's own account, with what they may do. */
@@ -147,7 +147,7 @@ export class Gatepost {
    */
   call<T>(method: Request["method"], path: string, { etag, ...sent }: Sent = {}): Promise<T> {
     const headers = precondition(path, { etag });
-    return asked(this.#session, { method, path, ...sent, headers });
+    return sendJson(this.#session, { method, path, ...sent, headers });
   }
 }
 

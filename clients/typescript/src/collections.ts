@@ -2,7 +2,7 @@
 import { discard, rows, streamed } from "./lines.ts";
 import type { Job } from "./jobs.ts";
 import { GatepostError, lost, NotFound } from "./problems.ts";
-import { asked, done, idOf, object, precondition, written } from "./requests.ts";
+import { done, idOf, object, precondition, sendJson, written } from "./requests.ts";
 import type { Keyed, Session } from "./session.ts";
 import type { Choice, Chosen, Filters, Kind, Options, Page, SchemaOf, Schemas, Tagged, Target, WriteOptions } from "./types.ts";
 
@@ -27,7 +27,7 @@ export class Listing<K extends Kind> {
   page<F extends K["field"] = K["field"], E extends K["expansion"] = never>(
     query?: K["filters"] & Choice<F, E>, { signal }: Options = {},
   ): Promise<Page<Chosen<K, F, E>>> {
-    return asked(this.session, { method: "GET", path: this.path, query, signal });
+    return sendJson(this.session, { method: "GET", path: this.path, query, signal });
   }
 }
 
@@ -161,7 +161,7 @@ async function* paged<Row>(
   let cursor: string | null | undefined;
   do {
     const on = cursor ? { ...query, cursor } : query;
-    const page: Page<Row> = await asked(session, { method: "GET", path, query: on, signal });
+    const page: Page<Row> = await sendJson(session, { method: "GET", path, query: on, signal });
     yield* page.items;
     cursor = page.has_next ? page.next_cursor : null;
   } while (cursor);

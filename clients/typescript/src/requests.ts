@@ -14,7 +14,7 @@ function encoded({ body, ...request }: Sent): Keyed {
 }
 
 /** The JSON of an answer, which the service holds to its document; null where there is none. */
-export function asked<T>(session: Session, request: Sent): Promise<T> {
+export function sendJson<T>(session: Session, request: Sent): Promise<T> {
   return session.send(encoded(request), (answer) => json<T>(answer));
 }
 

@@ -140,11 +140,11 @@ export class Session {
 
   #exchange(path: string, body: object | undefined, limits = {}): Promise<Held> {
     const sent = body && { headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) };
-    const asked = Date.now(); // Its time counts from here, which is earlier than when it was issued.
+    const sentAt = Date.now(); // Its time counts from here, which is earlier than when it was issued.
     return this.#transport.send({ method: "POST", path, ...sent, ...limits }, async (answer) => {
       const token: Token = await answer.json();
       const life = token.expires_in * 1_000;
-      const end = asked + life;
+      const end = sentAt + life;
       return { access: token.access_token, due: end - Math.min(EARLY, life / 10), end, refresh: token.refresh_token };
     });
   }
