@@ -232,7 +232,7 @@ def unreadable(app, monkeypatch):
     counted = []
     services = app.extensions["gatepost"]
     monkeypatch.setattr(Policy, "looks_at", lambda *_: Reads(
-        ("gone", "owner_id"), (), ("moon", "request"), (), ("gone",), shares=False))
+        ("gone", "owner_id"), (), ("moon", "request"), (), (("", "gone"),), shares=False))
     monkeypatch.setattr(services, "metrics", SimpleNamespace(
         samples=lambda: False, unknown_facts=SimpleNamespace(inc=lambda: counted.append(1))))
     return counted

@@ -65,7 +65,9 @@ class Decided:
 
     def facts(self) -> dict[str, Any]:
         """All facts, as the audit log stores them."""
-        groups = dict.fromkeys(("sales", "press", "draft", "published"), False) | dict.fromkeys(
+        texts = [value for row in (self.row, self.after) for value in (row or {}).values() if isinstance(value, str)]
+        ends = [f"{prefix}{text}" for prefix in ("head-", "head-p") for text in texts]
+        groups = dict.fromkeys(("sales", "press", "draft", "published", *ends), False) | dict.fromkeys(
             self.principal.groups, True)
         sub: dict[str, Any] = {"department": self.principal.department, "groups": groups}
         if self.principal.kind == "service":
