@@ -42,7 +42,15 @@ def test_a_docstring_begins_with_a_verb_or_a_noun_phrase():
 
 
 def test_words_are_those_of_the_field():
-    matches = [f"{file.relative_to(ROOT)}:{number}: {word[0]} (say: {INSTEAD[word[0].lower()]})"
-             for file in (*PYTHON, *PAGES, *DOCUMENTS) if file not in (Path(__file__), SAMPLES)
-             for number, line in enumerate(file.read_text("utf-8").splitlines(), 1) for word in WORDS.finditer(line)]
-    assert matches == []
+    assert [match for file in (*PYTHON, *PAGES, *DOCUMENTS) if file not in (Path(__file__), SAMPLES)
+            for match in _replaceable(file)] == []
+
+
+def _replaceable(file: Path) -> Iterator[str]:
+    """Yields each place of a word in INSTEAD."""
+    text = file.read_text("utf-8")
+    if not any(word in text.lower() for word in INSTEAD):  # the expression takes long for all files
+        return
+    for number, line in enumerate(text.splitlines(), 1):
+        for word in WORDS.finditer(line):
+            yield f"{file.relative_to(ROOT)}:{number}: {word[0]} (say: {INSTEAD[word[0].lower()]})"
