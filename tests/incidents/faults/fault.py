@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from time import monotonic, sleep
 from typing import IO, Any
 
 from tests.databases import Server, free_port
@@ -81,9 +82,11 @@ class Place:
         """Stops the server, or kills all its processes."""
         if self.process is None:
             return
+        children = _children(self.process.pid) if self.process.poll() is None else []
         with suppress(ProcessLookupError):
             if kill:
                 os.killpg(self.process.pid, signal.SIGKILL)
+                _kill(children)
             else:
                 self.process.terminate()
         try:
@@ -96,6 +99,10 @@ class Place:
             if self.process.stdout is not None:
                 self.process.stdout.close()
         self.process = None
+        # A killed worker finishes the write that it is in, and the next step may copy the file.
+        deadline = monotonic() + PATIENCE
+        while any(map(_lives, children)) and monotonic() < deadline:
+            sleep(0.01)
 
     def processes(self) -> list[int]:
         """The ids of the serving processes: of the workers, if there are any."""
@@ -161,6 +168,24 @@ class Fault:
         return bool(self.needs) and shutil.which(self.needs) is None
 
 
+def _kill(workers: Sequence[int]) -> None:
+    """Kills workers, which are in groups of their own and would stop in their own time."""
+    for worker in workers:
+        with suppress(ProcessLookupError):
+            os.kill(worker, signal.SIGKILL)
+
+
+def _lives(pid: int) -> bool:
+    """True unless the process has ended, also if nobody has waited for it."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
 def _children(pid: int) -> list[int]:
-    tasks = Path(f"/proc/{pid}/task").iterdir()
-    return [int(child) for task in tasks for child in (task / "children").read_text().split()]
+    try:
+        tasks = list(Path(f"/proc/{pid}/task").iterdir())
+        return [int(child) for task in tasks for child in (task / "children").read_text().split()]
+    except (FileNotFoundError, ProcessLookupError):
+        return []  # it has ended
