@@ -23,20 +23,27 @@ def may_set(access: Access, permission: str, row: Row | None, unknown: frozenset
 
     stands  as in `Setting`: until a rule names the permission, only a rule that denies it can refuse
     """
-    policy = access.policy
-    if stands and policy.fallbacks.get(permission, "").endswith(".update"):
-        return permission in policy.followers or not policy.denies_by_name(
-            access.principal, permission, row, unknown, access.environment, access.shared)
+    if stands and _follows_update(access, permission):
+        return _undenied(access, permission, row, unknown)
     return access.is_certain(permission, row, unknown)
 
 
 def may_ever_set(access: Access, permission: str, *, stands: bool = False) -> bool:
     """True if there can be a row in which the caller may set fields that need this permission."""
-    policy = access.policy
-    if stands and policy.fallbacks.get(permission, "").endswith(".update"):
-        return permission in policy.followers or not policy.denies_by_name(
-            access.principal, permission, None, frozenset(), access.environment, access.shared)
+    if stands and _follows_update(access, permission):
+        return _undenied(access, permission, None, frozenset())
     return access.may_ever(permission)
+
+
+def _follows_update(access: Access, permission: str) -> bool:
+    """True if no rule names the permission, and that to update the row decides instead."""
+    return access.policy.fallbacks.get(permission, "").endswith(".update")
+
+
+def _undenied(access: Access, permission: str, row: Row | None, unknown: frozenset[str]) -> bool:
+    """True unless a rule denies the permission by its own name."""
+    return permission in access.policy.followers or not access.policy.denies_by_name(
+        access.principal, permission, row, unknown, access.environment, access.shared)
 
 
 def note(call: Call) -> None:
