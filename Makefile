@@ -36,7 +36,7 @@ serve: $(VENV)/gatepost.stamp ## install, make an instance if there is none, ser
 check: lint types ## two minutes: style, types, and the tests on SQLite that find most mistakes (tests/check.txt)
 	$(TESTS) --sqlite -m "not slow" $$(grep -v '^\#' tests/check.txt) $(PYTEST_ARGS)
 
-test: lint types ## five minutes: all that needs neither waiting nor foreign programs, but for Postgres
+test: lint types ## seven minutes: all that needs neither waiting nor foreign programs, but for Postgres
 	$(TESTS) -m "not slow" $(PYTEST_ARGS)
 
 test-slow: $(VENV)/test.stamp ## the rest of these tests: both databases everywhere, servers, incidents, proxies, the wheel, the tutorial

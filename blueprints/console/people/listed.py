@@ -32,19 +32,19 @@ _GROUPS = 50  # that are counted
 def listed(call: Call) -> Response:
     """Show who has an account."""
     parameters = {name: call.query.get(name, "").strip() for name in _PARAMETERS}
-    found: dict[str, Any] = {"items": [], "next_cursor": None, "prev_cursor": None}
+    users: dict[str, Any] = {"items": [], "next_cursor": None, "prev_cursor": None}
     problem = ""
     try:
-        found = ask(call, "users_list", _query(parameters))
+        users = ask(call, "users_list", _query(parameters))
     except Problem as refusal:
         problem = sentence(call, refusal)
-    items = found["items"]
+    items = users["items"]
     return show(call, "people.html", parameters=parameters, items=items, problem=problem,
                 columns=[name for name in _SHOWN if any(name in one for one in items)],
                 roles=call.access.policy.roles.of_users, private=call.access.may_ever(_PRIVATE),
                 ways=ways(call), may_create=call.access.may_ever("user.create"),
-                later=found["next_cursor"] and _link(parameters, cursor=found["next_cursor"]),
-                earlier=found["prev_cursor"] and _link(parameters, before=found["prev_cursor"]))
+                later=users["next_cursor"] and _link(parameters, cursor=users["next_cursor"]),
+                earlier=users["prev_cursor"] and _link(parameters, before=users["prev_cursor"]))
 
 
 def _has_others(call: Call) -> bool:

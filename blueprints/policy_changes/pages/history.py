@@ -34,10 +34,10 @@ def history(call: Call) -> Response:
     parameters = call.query
     if parameters.get("from") and parameters.get("to"):
         return _compared(call, parameters["from"], parameters["to"])
-    found = ask(call, "policy_versions", {
+    versions = ask(call, "policy_versions", {
         "limit": _PAGE, "after": parameters.get("after"), "before": parameters.get("before")})
-    called, items = called_for(call), found["items"]
-    return show(call, "history.html", versions=found, called=called, newest=_newest(call), **rights(call),
+    called, items = called_for(call), versions["items"]
+    return show(call, "history.html", versions=versions, called=called, newest=_newest(call), **rights(call),
                 items=[(one, of_history(one["changes"], called), before)
                        for one, before in zip(items, [*items[1:], None], strict=True)])
 
