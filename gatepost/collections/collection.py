@@ -49,7 +49,7 @@ class Collection(Writable):
     search        columns searched by the query parameter `q`; must equal `searched` of the model
     expand        names of references that clients may expand to whole objects
     guarded       field → permission needed to see it; `department` of an `Owned` row is guarded without an entry here
-    view_guarded  field → permission needed to see it, or `items.price`; `view` decides until a rule names the permission
+    view_guarded  field or `items.price` → permission needed to see it; `view` decides until a rule names it
     judged        columns that rules may read although no answer shows them
     computed      fields outside of the schema, answered only if the query parameter `fields` asks for them
     managed       fields that only callers with `<resource>.manage` may set; a rule can name a permission for each
@@ -83,7 +83,6 @@ class Collection(Writable):
                                and isinstance(column.default, str | int))
         # If a client sends an answer back by PUT, fields that were hidden in it are absent, and keep their values.
         self._keeps_absent = tuple(name for name in self.guards if name in self.body_schema.load_fields)
-        self._of_entries = tuple(name for name in self.guards if name != outer_of(name))
 
     @cached_property
     def served(self) -> tuple[Endpoint, ...]:

@@ -64,7 +64,9 @@ class Readable:
         self.expansions = expansions(self.body_schema)
         self._read = reader(self.columns)
         self._all_guards = Guards(self.guards)
+        self._latest: tuple[Policy | None, Guards] = None, self._all_guards  # of `guards_in`
         self._guards_by_followers: BoundedCache[Guards] = BoundedCache(16)
+        self._of_entries = tuple(name for name in self.guards if name != outer_of(name))
         self._id = self.columns.index(self.model._meta.fields["id"])
 
     def attach(self, tenant_id: str, rows: list[dict[str, Any]]) -> None:
@@ -104,11 +106,12 @@ class Readable:
 
         Those of `view_guarded` cannot until a rule names their permission.
         """
-        if not self.view_guarded:
-            return self._all_guards
-        followers = policy.followers
-        return self._guards_by_followers.get(followers, lambda: self._all_guards.without(
-            followers.intersection(map(self.permission, self.view_guarded.values()))))
+        latest, guards = self._latest
+        if latest is not policy:
+            followers = policy.followers.intersection(map(self.permission, self.view_guarded.values()))
+            guards = self._guards_by_followers.get(followers, lambda: self._all_guards.without(followers))
+            self._latest = policy, guards
+        return guards
 
     @property
     def age_column(self) -> pw.Field:

@@ -277,7 +277,8 @@ class Writable(Readable):
         self.attach(call.tenant_id, [current])
         shown = self.representation.encode(current, self.representation.names)
         hidden = self.hidden(call, current, [*call.read_only, *body])
-        remove(shown, [name for name in hidden if "." in name])
+        if self._of_entries:
+            remove(shown, [name for name in hidden if name in self._of_entries])
         faults = [read_only(name) for name, value in call.read_only.items()
                   if name in hidden or value != shown.get(name)]
         changes = dict(body)

@@ -160,6 +160,25 @@ def test_a_replay_leaves_out_what_was_hidden_meanwhile(under, as_user, given):
     assert "ETag" not in answers[1].headers
 
 
+def test_every_question_about_the_permission_has_the_same_answer(guarded, support, order, as_user):
+    admin = as_user("admin")
+    admin.client = guarded.test_client()
+    for caller, decision in ((support, False), (admin, True)):
+        asked = {"subject": {"type": "user", "id": caller.id}, "action": {"name": "view_total"},
+                 "resource": {"type": "order", "id": order.id}}
+        assert admin.post("/access/v1/evaluation", asked).get_json() == {"decision": decision}
+        query = f"as={caller.id}&permission=order.view_total&id={order.id}"
+        verdict = "allowed" if decision else "refused"
+        assert admin.get(f"/api/admin/policy/explain?{query}").get_json()["verdict"] == verdict
+        seen = admin.get(f"/api/admin/policy/visible?as={caller.id}&collection=orders&ids={order.id}").get_json()
+        hidden = {"total", "items.unit_price"}
+        assert hidden & {*seen["items"][0]["hidden"]} == (set() if decision else hidden)
+    who = admin.get(f"/api/admin/policy/who?permission=order.view_total&id={order.id}&page_size=200").get_json()
+    named = {one["user"]["id"] for one in who["items"] if one["user"]}
+    assert admin.id in named
+    assert support.id not in named
+
+
 def test_the_console_does_not_show_the_field(guarded, support, order):
     visitor = visit(guarded, support.user)
     for path in ("/console/data/orders?status=pending", f"/console/data/orders/{order.id}"):
