@@ -24,7 +24,8 @@ Answer = dict[str, Any]
 class Expansion:
     """Expansion of `field`, an id of `collection`, to the object `name` beside it.
 
-    within  list of the row whose entries have the field: `items`; None for the row itself
+    within  list of the row whose entries have the field: `items`; None for the row itself. The list and its entries
+            can be null
     """
 
     name: str
@@ -43,8 +44,8 @@ class Expansion:
             holders = list(zip(rows, answers, strict=True))
         else:
             for answer in answers:
-                answer[self.within] = [dict(entry) for entry in answer[self.within]]
-            holders = [(entry, entry) for answer in answers for entry in answer[self.within]]
+                answer[self.within] = answer[self.within] and [entry and dict(entry) for entry in answer[self.within]]
+            holders = [(entry, entry) for answer in answers for entry in answer[self.within] or () if entry]
         target = call.services.collections[self.collection]
         objects = target.visible_many(call, {values[self.field] for values, _ in holders} - {None})
         for values, answer in holders:

@@ -233,6 +233,9 @@ class Selection:
         if requested.expand:
             return whole
         guarding = [(plan, group.fields) for plan, group in zip(plans, guards.groups, strict=True)]
+        # A column can be a list whose entries have guarded fields.
+        if any(not (group.outer - group.fields).isdisjoint(requested.names) for group in guards.groups):
+            return whole
         hidden = {name for plan, fields in guarding if plan.outcome is NEVER for name in fields}
         names = tuple(name for name in requested.names if name not in hidden)
         withheld = [(plan, shown) for plan, fields in guarding

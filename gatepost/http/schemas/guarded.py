@@ -43,9 +43,10 @@ def outer_of(name: str) -> str:
 
 
 def present(answer: Mapping[str, Any], name: str) -> bool:
-    """True if a row, or an entry of its list, has the field."""
+    """True if a row, or an entry of its list, has the field. Entries can be null."""
     within, _, field = name.rpartition(".")
-    return name in answer if not within else any(field in entry for entry in answer.get(within) or ())
+    return name in answer if not within else any(
+        field in entry for entry in answer.get(within) or () if entry)
 
 
 def remove(answer: dict[str, Any], names: Iterable[str]) -> None:
@@ -55,4 +56,5 @@ def remove(answer: dict[str, Any], names: Iterable[str]) -> None:
         if not within:
             answer.pop(name, None)
         elif answer.get(within):
-            answer[within] = [{key: value for key, value in entry.items() if key != field} for entry in answer[within]]
+            answer[within] = [entry and {key: value for key, value in entry.items() if key != field}
+                              for entry in answer[within]]
