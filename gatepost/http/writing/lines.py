@@ -123,9 +123,10 @@ class LineWriter:
         self._decide()
         settable: Values = {}
         if call.access.allows(collection.manage, row.__data__):
+            unseen = collection.hidden(call, row.__data__, read_only_fields)
             settable = {name: value for name, value in read_only_fields.items()
                         if name in self._columns - _LASTING and name not in collection.create_only
-                        and value != row.__data__.get(name)}
+                        and (value != row.__data__.get(name) or name in unseen)}
             call.read_only = {name: value for name, value in read_only_fields.items()
                               if name not in settable and name != "version"}
         changes = {**collection.permitted(call, body), **self._checked(settable)}

@@ -194,3 +194,14 @@ def test_only_a_rule_that_names_the_permission_costs_a_condition(app, guarded):
     policies = [each.extensions["gatepost"].policy.current for each in (app, guarded)]
     assert [{*orders.guards_in(policy).by_field} for policy in policies] == [
         {"department"}, {"department", "total", "items.unit_price"}]
+
+
+def test_an_import_does_not_tell_whether_a_guess_of_a_hidden_field_is_right(under, as_user, given):
+    app = under("", {"comments.csv": "p, moderator, comment.view_private, always, deny\n"})
+    moderator, comment = as_user("moderator"), given.comment(owner_id=given.user().id, department="press")
+    moderator.client = app.test_client()
+    reports = [moderator.post("/api/comments/import?dry_run=true", {"id": comment.id, "department": guess},
+                              headers={"Content-Type": "application/x-ndjson"}).get_json()
+               for guess in ("press", "sales")]
+    assert reports[0] == reports[1]
+    assert reports[0]["failed"] == 0
