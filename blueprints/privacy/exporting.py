@@ -13,6 +13,7 @@ import peewee as pw
 
 from gatepost.collections.erasing import Collections
 from gatepost.http.reading.readable import Readable
+from gatepost.http.schemas.guarded import remove
 from models.engine.database import Database
 from models.records.table import Table
 from models.tables import traces
@@ -83,7 +84,8 @@ def _collection_lines(database: Database, collection: Readable, person: User, wh
     names = collection.representation.names
     for row in _rows(database, collection.model, where, collection):
         left_out = hidden(collection, row)
-        answer = collection.representation.encode(row, [name for name in names if name not in left_out])
+        answer = collection.representation.encode(row, names)
+        remove(answer, left_out)
         yield {"about": collection.name, "row": answer}
 
 

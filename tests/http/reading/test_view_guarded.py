@@ -205,3 +205,14 @@ def test_an_import_does_not_tell_whether_a_guess_of_a_hidden_field_is_right(unde
                for guess in ("press", "sales")]
     assert reports[0] == reports[1]
     assert reports[0]["failed"] == 0
+
+
+def test_the_export_of_the_own_data_hides_the_field(under, as_user, given):
+    app = under("", {"orders.csv": "p, user, order.view_total, always, deny\n"})
+    user = as_user("user")
+    user.client = app.test_client()
+    given.order(owner_id=user.id, product=given.product(price=700, stock=5))
+    lines = user.get("/api/profile/export").get_data(as_text=True)
+    assert '"quantity":1' in lines
+    assert "total" not in lines
+    assert "unit_price" not in lines
