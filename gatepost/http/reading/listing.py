@@ -35,7 +35,7 @@ from models.engine.database import Database
 from models.engine.prepared import Bind, cache_sql
 from models.records import search
 from models.records.columns import reader
-from policies import ALWAYS, IF, NEVER, Plan
+from policies import IF, NEVER, Plan
 from policies.evaluation.compiled import Picker, picking
 from policies.evaluation.sql import Where
 
@@ -256,7 +256,7 @@ class Selection:
         """
         guards = self._collection.guards_in(call.access.policy).by_field
         for key in requested.sort.replace("-", "").split(","):
-            if key in guards and call.access.plan(guards[key]).outcome is not ALWAYS:
+            if key in guards and not call.access.shows_all(guards[key]):
                 fault = Fault("invalid_parameter", Message("You may not sort by {field}.", field=key), parameter="sort")
                 raise Problem.of([fault], "invalid_parameter")
         if not filters:

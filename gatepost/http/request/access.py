@@ -18,7 +18,7 @@ from models.base import Record
 from models.engine.prepared import Bind
 from models.indexes import leading
 from models.tables.share import any_in, any_shared, has_right, rights, shared_ids
-from policies import NEVER, Plan, Policy, Principal
+from policies import ALWAYS, NEVER, Plan, Policy, Principal
 from policies.evaluation.compiled import NO_OBJECT, value_of
 from policies.evaluation.principal import Environment, FixedEnvironment
 from policies.evaluation.rights import RIGHTS, rights_for, rights_to
@@ -152,6 +152,13 @@ class Access:
         if plan is None:
             plan = self._plans[permission] = self.policy.plan(self.principal, permission, self.environment)
         return plan
+
+    def shows_all(self, permission: str) -> bool:
+        """True if no row hides the field that the permission shows: the rules give it for every row, or for exactly the
+        rows of its fallback."""
+        plan, fallback = self.plan(permission), self.policy.vocabulary.fallbacks.get(permission)
+        return plan.outcome is ALWAYS or (
+            fallback is not None and replace(plan, permission=fallback) == self.plan(fallback))
 
     def narrow(self, permission: str, model: type[Record], shared: Sharing = "include", prefix: str = ""
                ) -> Narrowing | None:

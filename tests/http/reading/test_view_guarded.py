@@ -216,3 +216,17 @@ def test_the_export_of_the_own_data_hides_the_field(under, as_user, given):
     assert '"quantity":1' in lines
     assert "total" not in lines
     assert "unit_price" not in lines
+
+
+def test_a_rule_about_one_role_takes_no_sort_from_the_others(guarded, as_user, given):
+    user, friend = as_user("user"), as_user("user")
+    for caller in (user, friend):
+        caller.client = guarded.test_client()
+    order = given.order(owner_id=user.id, total=77)
+    given.share("order", order, f"user:{friend.id}")
+    for caller in (user, friend):
+        assert [row["total"] for row in items_of(caller.get("/api/orders?sort=-total&total=77"))] == [77]
+    product = given.product(stock=99)
+    answer = guarded.test_client().get("/api/products?sort=-stock&stock=99")
+    assert product.id in {row["id"] for row in items_of(answer)}
+    assert answer.headers["Cache-Control"].startswith("public")
