@@ -262,8 +262,8 @@ class Selection:
         if not filters:
             return []
         permissions = dict.fromkeys(guards[by_client.column] for by_client in filters if by_client.column in guards)
-        conditions = [call.access.narrow(permission, self._model) or NOTHING for permission in permissions]
-        return [narrowing for narrowing in conditions if not narrowing.where.is_everything]
+        return [call.access.narrow(permission, self._model) or NOTHING for permission in permissions
+                if not call.access.shows_all(permission)]
 
 
 @cache_sql
