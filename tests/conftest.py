@@ -15,6 +15,7 @@ from tests.apps import (  # noqa: F401 - pytest finds fixtures by name
     app,
     as_role,
     as_user,
+    casbin_parses_once,
     cheap_passwords,
     client,
     elsewhere,
