@@ -13,6 +13,7 @@ import itertools
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache, lru_cache
@@ -52,10 +53,12 @@ from models.tables.share import Share
 from models.tables.tenant import Tenant
 from models.tables.user import User
 from policies import Policy
-from policies.loading import oracle
-from policies.loading.loader import CASES_FILE
+from policies.invariants import report
+from policies.loading import loader, oracle
+from policies.loading.loader import CASES_FILE, digest, from_files
 from policies.loading.oracle import sampled
 from policies.loading.rule_sets import FULL, files_of
+from policies.syntax.vocabulary import Vocabulary
 from policies.wording.finding import Finding
 from tests.http.held import HeldClient
 
@@ -236,6 +239,29 @@ def casbin_parses_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(expression, "ast", SimpleNamespace(parse=lru_cache(ast.parse)))
         patch.setattr(builtin_operators, "glob_match", lru_cache(maxsize=10_000)(builtin_operators.glob_match))
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def policies_load_once() -> Iterator[None]:
+    """Reads and checks the same files once: most apps and commands of tests have the same policy."""
+    kept: dict[Any, Policy] = {}
+
+    def once(files: Mapping[str, bytes], vocabulary: Vocabulary, findings: list[Finding] | None = None, *,
+             closing: bool = False) -> Policy:
+        if findings:
+            return from_files(files, vocabulary, findings, closing=closing)
+        key = (digest(files), *files, id(vocabulary), closing, report.broken)  # some tests replace the last one
+        if key not in kept:
+            if len(kept) >= 20:
+                kept.clear()
+            kept[key] = from_files(files, vocabulary, closing=closing)  # which keeps the vocabulary, and its id
+        policy = copy(kept[key])
+        policy._take(policy.rules)  # its own counts and caches
+        return policy
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(loader, "from_files", once)
         yield
 
 

@@ -22,6 +22,7 @@ from tests.apps import (  # noqa: F401 - pytest finds fixtures by name
     given,
     instance_folder,
     no_backup,
+    policies_load_once,
     real_passwords,
     short_second_opinion,
 )
