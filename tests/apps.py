@@ -257,6 +257,7 @@ def policies_load_once() -> Iterator[None]:
                 kept.clear()
             kept[key] = from_files(files, vocabulary, closing=closing)  # which keeps the vocabulary, and its id
         policy = copy(kept[key])
+        policy.files = dict(policy.files)
         policy._take(policy.rules)  # its own counts and caches
         return policy
 
