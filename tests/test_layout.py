@@ -33,7 +33,7 @@ def room(path: Path) -> str:
 
 @dataclass(frozen=True)
 class Facts:
-    """What these rules ask about a file, which is parsed once.
+    """Facts about a file, which is parsed once.
 
     imports    the top-level names of all its imports, at any place
     says       True if it has a docstring
