@@ -19,7 +19,7 @@ from gatepost.http.request.endpoint import Endpoint
 from models.base import Record, new_id, now
 from models.tables.audit import Audit, append
 from tests.apps import NO_ROW, PASSWORD, Caller, Given
-from tests.databases import undone
+from tests.databases import on_sqlite, undone  # noqa: F401 - the same on each database
 
 COLLECTIONS = ("articles", "products", "orders", "comments", "categories", "pages", "users")
 RESOURCES = {"articles": "article", "products": "product", "orders": "order", "comments": "comment",

@@ -8,6 +8,7 @@ import pytest
 
 from gatepost.testing.serving import ABSENT
 from tests.apps import Caller, Given
+from tests.databases import on_sqlite  # noqa: F401 - the same on each database
 
 MISSING_VIEW = "p, user, {resource}.view, always, allow\n"
 

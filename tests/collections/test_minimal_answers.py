@@ -10,6 +10,7 @@ import pytest
 from gatepost.http.request.endpoint import Endpoint
 from tests.collections.test_access_matrix import TABLE, World, undone
 from tests.collections.test_repeated_requests import REVIEWED
+from tests.databases import on_sqlite  # noqa: F401 - the same on each database
 
 WRITES = ("POST", "PUT", "PATCH", "DELETE")
 # The requests of the table for these never succeed, and they answer no object.
