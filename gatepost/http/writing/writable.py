@@ -26,6 +26,7 @@ from ..request.call import Call, Setting
 from ..request.implied import implied_requests, reads_method
 from ..request.setting import may_ever_set, may_set
 from ..schemas.fields import Reference
+from ..schemas.guarded import remove
 from .actions import Action
 from .rules_in_code import MANAGED, STATE, RuleInCode, state_is
 
@@ -276,6 +277,8 @@ class Writable(Readable):
         self.attach(call.tenant_id, [current])
         shown = self.representation.encode(current, self.representation.names)
         hidden = self.hidden(call, current, [*call.read_only, *body])
+        if self._of_entries:
+            remove(shown, [name for name in hidden if name in self._of_entries])
         faults = [read_only(name) for name, value in call.read_only.items()
                   if name in hidden or value != shown.get(name)]
         changes = dict(body)
