@@ -1,10 +1,13 @@
 """Mail to users, through an SMTP server of the team. It is off until `smtp_url`, `mail_from` and `public_url` are set.
 
-`letters` has the texts, `smtp` sends a message, and `checks` looks at the server for `gatepost doctor`.
+A user asks for a link to choose a password, or an administrator sends one (`endpoints`, `pages`). A job sends it
+(`jobs`): `letters` has the texts, and `smtp` talks to the server. `checks` is for `gatepost doctor`.
 """
 
 from gatepost.features import Command, Feature
 
 feature = Feature(
-    name="mail", settings=("smtp_url", "mail_from"), doctor={"mail": "blueprints.mail.checks:check"},
+    name="mail", needs=("password_links",), extends={"console": "blueprints.mail.pages"},
+    settings=("smtp_url", "mail_from"),
+    doctor={"mail": "blueprints.mail.checks:check"},
     commands={"mail": Command("blueprints.mail.commands:mail", "Test the mail server.")})

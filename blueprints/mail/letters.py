@@ -12,7 +12,7 @@ from email.utils import format_datetime
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from gatepost.http.protocol.messages import Message, Translation
+from gatepost.http.protocol.messages import Message, Translation, plural
 from settings import Settings
 
 from .smtp import recipient, sender
@@ -49,3 +49,18 @@ def trial(settings: Settings) -> Letter:
     name = service(settings)
     return Letter(Message("Test message of {service}", service=name),
                   (Message("This is a test message of {service}. Mail works.", service=name),))
+
+
+def link(settings: Settings, url: str, *, invited: bool) -> Letter:
+    """Returns the letter with a link to choose a password: one that was asked for, or an invitation."""
+    name, hours = service(settings), settings.password_link_hours
+    if invited:
+        begin = Message("Welcome to {service}. Choose a password for your account here:", service=name)
+        end = Message("If you did not expect this message, you need not do anything. Do not pass the link on.")
+    else:
+        begin = Message("You can choose a new password for your account on {service} here:", service=name)
+        end = Message("If you did not ask for it, you need not do anything: your password stays as it is. "
+                      "Do not pass the link on.")
+    valid = plural("The link is valid once, and for {number} hour.",
+                   "The link is valid once, and for {number} hours.", hours)
+    return Letter(Message("Choose a password for {service}", service=name), (begin, url, valid, end))
