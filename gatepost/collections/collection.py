@@ -11,8 +11,6 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, ClassVar
 
-import peewee as pw
-
 from ..http.pipeline import conditional
 from ..http.pipeline.conditional import written_version
 from ..http.protocol.entity_tags import body_hash, entity_tag, view_hash
@@ -73,11 +71,11 @@ class Collection(Writable):
         self.listing = Listing(self)
         self._item_query = ItemQuery(self)
         # A PUT keeps columns without a default that allow no null: the collection has set their first value.
-        self._replaceable = {
-            name: column for name in self.body_schema.load_fields
+        self._replaceable = tuple(
+            name for name in self.body_schema.load_fields
             if (column := self.model._meta.fields.get(name)) is not None
             and name not in self.managed and name not in self.create_only
-            and (column.null or column.default is not None)}
+            and (column.null or column.default is not None))
         self._defaults = tuple((name, column.default) for name in self.body_schema.load_fields
                                if (column := self.model._meta.fields.get(name)) is not None
                                and isinstance(column.default, str | int))
@@ -178,7 +176,7 @@ class Collection(Writable):
         if faults := [Fault("missing_field", MISSING, pointer=f"/{name}") for name in missing
                       if name not in hidden and self.body_schema.fields[name].required]:
             raise Problem.of(faults, "invalid_body")
-        absent = {name: _default(column) for name, column in self._replaceable.items()
+        absent = {name: self.first_value(name) for name in self._replaceable
                   if name not in call.body and name not in hidden}
         return self._change(call, {**absent, **call.body})
 
@@ -247,7 +245,3 @@ def _action(action: Action, a_row: str) -> str:
     if not about:
         return f"{name} {a_row}."
     return f"{name} {a_row}: {about if about[1:2].isupper() else about[0].lower() + about[1:]}"
-
-
-def _default(column: pw.Field) -> Any:
-    return column.default() if callable(column.default) else column.default

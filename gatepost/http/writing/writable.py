@@ -319,7 +319,7 @@ class Writable(Readable):
         """Notes the guarded fields that a new row gets from the body, other than their default."""
         followers = call.access.policy.followers
         guarded = [name for name, permission in self.set_guards.items()
-                   if name in body and permission not in followers and body[name] != self._first_value(name)]
+                   if name in body and permission not in followers and body[name] != self.first_value(name)]
         if guarded:
             call.write.setting = Setting(self._needed_to_set(guarded), stands=True)
 
@@ -335,7 +335,7 @@ class Writable(Readable):
                    if not call.access.is_certain(permission, row, call.write.unknown)]
         return [name for name in managed if self.managing[name] in refused]
 
-    def _first_value(self, name: str) -> Any:
+    def first_value(self, name: str) -> Any:
         """Returns the value of a field in a new row, if a body leaves it out."""
         column = self.model._meta.fields.get(name)
         default = None if column is None else column.default

@@ -18,6 +18,7 @@ from flask import Flask
 
 from blueprints.policy import circumstances
 from gatepost.collections.plugins.discovery import discover
+from gatepost.http.operations import write_probe
 from gatepost.http.request import environment, identity
 from gatepost.http.security.keys import create_key_file
 from models import migrate
@@ -106,7 +107,8 @@ class Clock:
         with ExitStack() as stack:
             for module, name, value in ((ids, "time", self), (ids, "urandom", self.urandom), (times, "time", self),
                                         (times, "datetime", Moment), (environment, "datetime", Moment),
-                                        (circumstances, "datetime", Moment), (identity, "secrets", self)):
+                                        (circumstances, "datetime", Moment), (identity, "secrets", self),
+                                        (write_probe, "monotonic", lambda: 0.0)):
                 stack.enter_context(mock.patch.object(module, name, value))
             yield self
 
