@@ -131,6 +131,7 @@ class Settings:
     smtp_url: str = setting("", smtp_url(), "mail server, such as smtps://user:password@host; empty: no mail is sent",
                             secret=True)
     mail_from: str = setting("", mail_sender(), "the sender of mail: an address, or Name <address>")
+    mail_notices: bool = setting(True, switch(), "mail users about a new password, address, or network of a login")
 
     # what is kept for how long
     audit_days: int = live(365, whole(0, 36500), "days that audit events are kept; 0: forever")

@@ -1,14 +1,17 @@
-"""Jobs that send mail. A job has ids alone: its letter, with the token of a link, exists while the job runs."""
+"""Jobs that send mail. A job has ids: its letter, with the token of a link, exists while the job runs."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import orjson
+
 from gatepost import Message, Problem, Task
 from gatepost.jobs.hooks import Hook
 from models.base import Rows
 from models.tables.audit import add
-from models.tables.job import enqueue
+from models.tables.job import Job, enqueue
+from models.tables.session import Session
 from models.tables.user import User
 
 from ..password_links import links
@@ -78,3 +81,49 @@ def password_link(task: Task) -> None:
     if (made := task.keep(make)) is not None:
         address, token = made
         send(task, address, letters.link(settings, links.url(settings, token), invited=invited))
+
+
+@Mailing
+def password_changed(task: Task) -> None:
+    """Tell a user that their password was changed."""
+    from . import letters
+
+    require_mail(task)
+    with task.services.database.connected():
+        user = reader(task)
+    if user is not None:
+        send(task, user.email, letters.password_changed(task.services.settings, task.job.created_at))
+
+
+@Mailing
+def login(task: Task) -> None:
+    """Tell a user about a login from a new network."""
+    from . import letters
+
+    require_mail(task)
+    with task.services.database.connected():
+        user, session = reader(task), task.rows(Session).find(task.payload["session"])
+    if user is not None and session is not None:
+        send(task, user.email, letters.login(task.services.settings, session.address or "?", session.created_at))
+
+
+@Mailing
+def email_changed(task: Task) -> None:
+    """Tell a user at the former address that it was changed. The job forgets the address when it ends."""
+    from . import letters
+
+    def forget() -> None:
+        rest = {name: value for name, value in task.payload.items() if name != "to"}
+        task.rows(Job).change({Job.payload: orjson.dumps(rest).decode()}, Job.id == task.id)
+
+    try:
+        require_mail(task)
+        with task.services.database.connected():
+            known = reader(task) is not None
+        if known and (former := task.payload.get("to")) is not None:
+            send(task, former, letters.email_changed(task.services.settings, task.job.created_at))
+    except Problem as problem:
+        if problem.status < 500 or task.attempt >= ATTEMPTS:
+            task.keep(forget)
+        raise
+    task.finish(forget)

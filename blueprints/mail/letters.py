@@ -64,3 +64,36 @@ def link(settings: Settings, url: str, *, invited: bool) -> Letter:
     valid = plural("The link is valid once, and for {number} hour.",
                    "The link is valid once, and for {number} hours.", hours)
     return Letter(Message("Choose a password for {service}", service=name), (begin, url, valid, end))
+
+
+def password_changed(settings: Settings, at: str) -> Letter:
+    """Returns the notice of a new password."""
+    name = service(settings)
+    return _notice(Message("Your password on {service} was changed", service=name), Message(
+        "The password of your account on {service} was changed at {time}.", service=name, time=_readable(at)))
+
+
+def email_changed(settings: Settings, at: str) -> Letter:
+    """Returns the notice of another e-mail address, for the former one."""
+    name = service(settings)
+    return _notice(Message("Your e-mail address on {service} was changed", service=name), Message(
+        "The e-mail address of your account on {service} was changed at {time}. Messages no longer go to this address.",
+        service=name, time=_readable(at)))
+
+
+def login(settings: Settings, address: str, at: str) -> Letter:
+    """Returns the notice of a login from a new network."""
+    name = service(settings)
+    return _notice(Message("New login on {service}", service=name), Message(
+        "There was a login to your account on {service} at {time}, from the address {address}. In the last 30 days "
+        "there was none from there.", service=name, time=_readable(at), address=address))
+
+
+def _notice(subject: Message, event: Message) -> Letter:
+    end = Message("If this was you, you need not do anything. Otherwise choose a new password, "
+                  "and tell an administrator at once.")
+    return Letter(subject, (event, end))
+
+
+def _readable(time: str) -> str:
+    return f"{time[:10]} {time[11:16]} UTC"
