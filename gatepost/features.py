@@ -12,6 +12,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import partial
 from pkgutil import resolve_name
@@ -31,8 +32,9 @@ if TYPE_CHECKING:
 
     from .http.operations.background import BackgroundTask
     from .http.pipeline.application import Departure
-    from .http.request.call import Services
+    from .http.request.call import Call, Services
 
+    Around = Callable[[Call], AbstractContextManager[object]]
     Check = Callable[["Installation"], CheckResult]
 
 _NUMBER = re.compile(r"gatepost_[a-z0-9_]+", re.ASCII)
@@ -98,6 +100,8 @@ class Feature:
     make        takes the services; returns an object that lives as long as the app: `services.feature(name)`
     background  takes the services; returns the background tasks of a serving process
     departure   takes the services; returns a function that gets each response before it is sent
+    around      takes the settings when the app starts; returns (name in the audit log, such as `session.create` → a
+                function that takes the call and returns a context manager around the handlers of that name)
     checks      name → a check for health, `gatepost doctor` and Prometheus; takes the installation
     doctor      name → a check for `gatepost doctor` only; it replaces a check of the same name
     sections    name → a function that returns findings for an option of `gatepost doctor`, such as `--nodes`
@@ -119,6 +123,7 @@ class Feature:
     make: Callable[[Services], object] | str | None = None
     background: Callable[[Services], Iterable[BackgroundTask]] | str | None = None
     departure: Callable[[Services], Departure] | str | None = None
+    around: Callable[[Settings], Mapping[str, Around]] | str | None = None
     checks: Mapping[str, Check | str] = field(default_factory=dict)
     doctor: Mapping[str, Check | str] = field(default_factory=dict)
     sections: Mapping[str, Callable[[Installation], Iterable[CheckResult]] | str] = field(default_factory=dict)
@@ -198,6 +203,19 @@ class Features:
                 if not callable(function):
                     raise FeatureError(f"the feature {feature.name!r}: departure returns {function!r}, and no function")
                 yield function
+
+    def around(self, settings: Settings) -> dict[str, tuple[Around, ...]]:
+        """Returns the context managers around handlers, by their name in the audit log. Raises FeatureError."""
+        found: dict[str, tuple[Around, ...]] = {}
+        for feature in self._features:
+            if feature.around is not None:
+                functions = feature.begin("around", settings)
+                if not isinstance(functions, Mapping) or not all(map(callable, functions.values())):
+                    raise FeatureError(f"the feature {feature.name!r}: around returns {functions!r}, "
+                                       "and no functions by name")
+                for name, function in functions.items():
+                    found[name] = (*found.get(name, ()), function)
+        return found
 
     def checks(self, installation: Installation) -> Iterator[tuple[str, Callable[[], CheckResult]]]:
         """Yields (name, check) for health and Prometheus. These checks never raise."""

@@ -713,6 +713,14 @@ export interface components {
             /** @example nine slow ferries */
             new_password: string;
         };
+        Reset: {
+            /** @example noor@example.org */
+            email: string;
+        };
+        Sent: {
+            /** @description Hours that a mailed link is valid. */
+            hours: number;
+        };
         Rule: {
             file: string;
             line: number;
@@ -2339,6 +2347,63 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+        };
+    };
+    password_reset_request: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Reset"];
+            };
+        };
+        responses: {
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Sent"];
+                };
+            };
+        };
+    };
+    users_send_password_link: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path: {
+                /** @description The id of the object. */
+                id: components["parameters"]["id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Sent"];
+                };
             };
         };
     };
