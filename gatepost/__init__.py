@@ -19,7 +19,8 @@ how to write a plugin.
     a condition   Condition, Function
     a job         on, every, Task
     a setting     Setting
-    a feature     Feature; BackgroundTask, CheckResult, Installation, Number, Services, State
+    a feature     Feature; BackgroundTask, CallerAttribute, CheckResult, Installation, Number, Services, State;
+                  open_session
     a page        ask, and what is in blueprints.console.pages
     a command     open_instance, Instance, echo
     a row         Rows, is_id, later, new_id, now
@@ -40,8 +41,9 @@ if TYPE_CHECKING:
     from gatepost.collections.routes import Routes, permission, public
     from gatepost.commands.instance import Instance, open_instance
     from gatepost.commands.printing import echo
-    from gatepost.features import Feature, Installation, Number
+    from gatepost.features import CallerAttribute, Feature, Installation, Number
     from gatepost.health.check_result import CheckResult, State
+    from gatepost.http.credentials.sessions import open_session
     from gatepost.http.operations.background import BackgroundTask
     from gatepost.http.protocol.messages import Message, plural
     from gatepost.http.protocol.problems import Fault, Problem
@@ -81,6 +83,7 @@ __all__ = [
     "BackgroundTask",
     "Bool",
     "Call",
+    "CallerAttribute",
     "CheckResult",
     "Collection",
     "Condition",
@@ -138,6 +141,7 @@ __all__ = [
     "now",
     "on",
     "open_instance",
+    "open_session",
     "permission",
     "plural",
     "public",
@@ -150,8 +154,9 @@ _PLACES = {
     "app": "create_app",
     "gatepost.commands.instance": "Instance open_instance",
     "gatepost.commands.printing": "echo",
-    "gatepost.features": "Feature Installation Number",
+    "gatepost.features": "CallerAttribute Feature Installation Number",
     "gatepost.health.check_result": "CheckResult State",
+    "gatepost.http.credentials.sessions": "open_session",
     "gatepost.http.operations.background": "BackgroundTask",
     "gatepost.jobs.hooks": "every on",
     "gatepost.jobs.task": "Task",

@@ -248,7 +248,8 @@ def drawn_again(draw: Callable[[Call, Problem], Response], statuses: Container[i
                 response = draw(call, problem)
         except Problem:  # the page of the form is refused, too
             return refused(problem)
-        response.status_code = problem.status
+        if response.status_code != 303:  # the next step of a login has a page of its own
+            response.status_code = problem.status
         response.headers.update(_kept(problem))
         return response
 

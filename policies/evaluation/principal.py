@@ -49,7 +49,7 @@ class Principal:
 class LoggedIn(Principal):
     """A caller with a login, of which features know more: `r.sub.mfa`."""
 
-    login: Mapping[str, Any] = field(default_factory=Login, hash=False)
+    login: Mapping[str, Any] = field(default_factory=Login, compare=False)
 
 
 class Environment(Protocol):

@@ -22,7 +22,8 @@ NOTHING = "no facts"  # what is missing where a row has none
 _TOO_LONG, _ABSENT, _ANY = "too long", "absent", "any"
 _ANYBODY = "*"  # in a row that stands for refusals of several
 _MERGED = "more of the same minute"
-_REASONS = {"not_found": HIDDEN, "forbidden": REFUSED, "unauthenticated": REFUSED, "insufficient_scope": REFUSED}
+_REASONS = {"not_found": HIDDEN, "forbidden": REFUSED, "unauthenticated": REFUSED, "insufficient_scope": REFUSED,
+            "insufficient_user_authentication": REFUSED}
 _JUDGED = ("sub", "env", "obj", "new", "shares", "scopes", "asked")  # keys of facts by which a policy decided
 
 

@@ -6,7 +6,7 @@ import atexit
 import os
 from abc import ABC, abstractmethod
 from collections import abc
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from flask_smorest import Blueprint
     from marshmallow import Schema
 
+    from gatepost.features import CallerAttribute
     from gatepost.http.auditing.writer import AuditWriter
     from gatepost.http.operations.addresses import UnreadableAddresses
     from gatepost.http.operations.background import Background
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from models.base import Record
     from models.engine.database import Database
     from models.tables.idempotency import IdempotencyKey
+    from models.tables.user import User
     from policies import Policy, Principal
     from policies.loading.watch import Watcher
     from settings import LiveSettings, Settings
@@ -290,6 +292,8 @@ class Services(Process):
     threads       requests that one process handles at a time
     guest_tenant  id of the tenant in which callers without credentials act
     made          objects of features that live as long as the app, by the name of the feature
+    caller        attributes of the caller that features declare, by name
+    next_steps    functions of features that may ask for another step of a login
     long_answers  concurrency limit of exports that are being sent, by payer
     large_bodies  concurrency limit of large bodies that are being read, by network
     """
@@ -315,6 +319,8 @@ class Services(Process):
     metrics: Metrics | None = None
     jobs: Jobs = field(init=False)
     made: dict[str, object] = field(default_factory=dict)
+    caller: Mapping[str, CallerAttribute] = field(default_factory=dict)
+    next_steps: tuple[Callable[[Call, User], None], ...] = ()
 
     def __post_init__(self) -> None:
         self.threads = threads_of(self.settings)
