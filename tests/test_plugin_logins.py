@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -26,16 +27,21 @@ from policies import Policy, PolicyError
 from policies.cases.case_file import read_suite
 from policies.cases.cases import run
 from policies.invariants.lines import INVARIANTS_FILE
+from policies.lint.warnings import warnings
 from policies.loading.loader import load
+from policies.loading.oracle import sampled
+from policies.questions.recorded import Entry
+from policies.questions.replay import replay as replayed
+from policies.tools.matrix import matrix
 from tests import sample_factor
-from tests.apps import PASSWORD, Given, close, make_app, new_instance
+from tests.apps import NO_ROW, PASSWORD, Given, close, make_app, new_instance
 from tests.databases import new_database
 from tests.policies.editing import add_line, shipped_copy
 
 WITH_MFA = "    p.when == 'with_mfa' && (r.sub.mfa == 1 || r.sub.kind == 'service') || \\"
 FRESH_LOGIN = "    p.when == 'fresh_login' && (r.sub.auth_age < 600 || r.sub.kind == 'service') || \\"
 RULES = ("p, user, product.create, with_mfa, allow", "p, user, category.create, fresh_login, allow",
-         "p, user, article.update, own_with_mfa, allow")
+         "p, user, article.update, own_with_mfa, allow", "p, user, category.export, with_mfa, allow")
 OWN_WITH_MFA = "    p.when == 'own_with_mfa' && r.obj.owner_id == r.sub.id && r.sub.mfa == 1 || \\"
 
 
@@ -174,6 +180,25 @@ def test_decisions_are_recorded_with_the_login(app):
     assert next(row.reason for row in rows if row.result == "refused") == "insufficient_user_authentication"
 
 
+def test_a_job_has_the_login_of_its_request(app):
+    services, who = app.extensions["gatepost"], user(app, "Two Steps")
+    strong = two_steps(app, who)
+
+    def export(token: dict[str, str]) -> Any:
+        return app.test_client().get("/api/categories/export", headers={**token, "Prefer": "respond-async"})
+
+    started = export(strong)
+    assert started.status_code == 202, started.text
+    with services.database.connected():
+        Session.delete().where(Session.owner_id == who.id).execute()
+    services.jobs.run_due()
+    strong = two_steps(app, who)
+    job = app.test_client().get(started.headers["Location"], headers=strong).json
+    assert job["state"] == "done", job
+    plain = bearer(sent(app, "/api/login", {"email": user(app, "Plain").email, "password": PASSWORD}))
+    assert export(plain).status_code == 401
+
+
 def test_authzen_takes_it_as_a_property_of_the_subject(app):
     who = user(app, "Plain")
     with app.extensions["gatepost"].database.connected():
@@ -255,6 +280,47 @@ cases:
     may: {plain: [], strong: [product.create], robot: [product.create]}
 """, "tests.yaml", discover((sample_factor,)).vocabulary)
     assert run(policy(tmp_path), suite).failures == []
+
+
+def test_a_recorded_decision_is_replayed_with_its_login(tmp_path):
+    old = load(shipped_copy(tmp_path / "old"), discover((sample_factor,)).vocabulary)
+    usual = Entry(id="1", time="2026-11-20T10:00:00.000000Z", tenant_id="t", principal=f"user:{NO_ROW}", role="user",
+                  action="create", resource="product", resource_id=None, result="refused", reason="forbidden", count=1,
+                  facts={"asked": ["product.create"], "obj": None, "sub": {"mfa": True}})
+    rows = [usual, replace(usual, id="2", facts={**usual.facts, "sub": {"mfa": False}}),
+            replace(usual, id="3", facts={**usual.facts, "sub": {"kind": "service", "mfa": None}}),
+            replace(usual, id="4", facts={"asked": ["product.create"], "obj": None}),
+            replace(usual, id="5", reason="insufficient_user_authentication",
+                    facts={**usual.facts, "sub": {"mfa": False}})]
+    found = replayed(old, policy(tmp_path / "new"), rows)
+    assert [flip.count for flip in found.flips.values()] == [2], "the login with a factor, and the program"
+    assert found.missing == {"r.sub.mfa": 1} and found.unchanged == 2, found
+
+
+def test_the_warnings_say_that_a_deny_misses_callers_without_a_login(tmp_path):
+    folder = shipped_copy(tmp_path / "policies")
+    add_line(folder / "model.conf", "    p.when == 'without_mfa' && r.sub.mfa == 0 || \\")
+    add_line(folder / "products.csv", "p, user, product.create, always, allow")
+    add_line(folder / "products.csv", "p, user, product.create, without_mfa, deny")
+    messages = [str(found) for found in warnings(load(folder, discover((sample_factor,)).vocabulary))]
+    assert any("this denies nothing where the caller's mfa is missing" in message for message in messages), messages
+
+
+def test_a_value_that_is_impossible_is_a_warning(tmp_path):
+    folder = shipped_copy(tmp_path / "policies")
+    add_line(folder / "model.conf", "    p.when == 'too_young' && r.sub.auth_age < 0 || \\")
+    add_line(folder / "products.csv", "p, user, product.create, too_young, allow")
+    messages = [str(found) for found in warnings(load(folder, discover((sample_factor,)).vocabulary))]
+    assert any("r.sub.auth_age is at least 0" in message for message in messages), messages
+
+
+def test_the_matrix_shows_the_word(tmp_path):
+    cells = matrix(policy(tmp_path), ["user"], ["product"]).as_json()["permissions"]
+    assert cells["product.create"]["user"]["allow"] == ["with_mfa"]
+
+
+def test_casbin_answers_alike(tmp_path):
+    assert sampled(policy(tmp_path), most=400) == []
 
 
 def test_an_invariant_finds_a_request_with_it(tmp_path):
