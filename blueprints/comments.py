@@ -31,6 +31,7 @@ class Comments(Collection):
     }
     search = ("body",)
     expand = ("article", "owner")
+    view_guarded = {"owner_id": "view_owner"}
     create_only = ("article_id",)
     judged = ("article_status",)
     on_erase, anonymised = "anonymise", {"body": "[deleted]"}

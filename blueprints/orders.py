@@ -41,6 +41,7 @@ class Orders(Collection):
     filters = {"status": ("eq", "ne", "in"), "total": ("eq", "lt", "lte", "gt", "gte"), "currency": ("eq",),
                "owner_id": ("eq", "in"), "created_at": ("gte", "lt")}
     expand = ("owner", "items.product")
+    view_guarded = {"total": "view_total", "items.unit_price": "view_total"}
     create_only = ("items",)
     on_erase, anonymised = "anonymise", {"note": None}
     overview = ("status", "total", "owner_id", "created_at")

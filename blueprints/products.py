@@ -40,6 +40,7 @@ class Products(Collection):
     }
     search = ("name", "description")
     expand = ("category", "owner")
+    view_guarded = {"stock": "view_stock"}
     set_guarded = {"price": "set_price"}
     import_keys = ("sku",)
     overview = ("sku", "price", "stock", "status", "category_id", "updated_at")

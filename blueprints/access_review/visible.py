@@ -103,7 +103,7 @@ def _rows(call: Call, collection: Collection) -> dict[str, Mapping[str, Any]]:
 def _secret(call: Call, supposed: Call, collection: Collection, person: dict[str, Any] | None,
             rows: Sequence[Mapping[str, Any]]) -> set[str]:
     """Returns the fields that the answer about these rows would reveal, and that are hidden from the caller."""
-    permissions = {collection.view, *collection.guarding,
+    permissions = {collection.view, *collection.guards.values(),
                    *(collection.permission(verb) for verb in ("update", "delete", "share")),
                    *(collection.permission(action.name) for action in collection.actions)}
     states = [action.state for action in collection.actions]

@@ -379,7 +379,8 @@ class Scope:
     def _of_rows(self, collection: Readable, reads: Reads) -> Iterator[str]:
         """Yields the permissions that the viewer needs on each row that counts."""
         yield collection.view
-        yield from dict.fromkeys(guard for name, guard in collection.guards.items() if ("obj", name) in reads)
+        guards = {} if self.viewer is None else collection.guards_in(self.viewer.policy).by_field
+        yield from dict.fromkeys(guard for name, guard in guards.items() if ("obj", name) in reads)
 
     def _of_users(self, reads: Reads) -> Iterator[str]:
         yield "user.view"

@@ -11,8 +11,6 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, ClassVar
 
-import peewee as pw
-
 from ..http.pipeline import conditional
 from ..http.pipeline.conditional import written_version
 from ..http.protocol.entity_tags import body_hash, entity_tag, view_hash
@@ -25,6 +23,7 @@ from ..http.request import events, setting
 from ..http.request.call import Call
 from ..http.request.endpoint import Endpoint
 from ..http.request.urls import path_of
+from ..http.schemas.guarded import outer_of, present
 from ..http.schemas.validation import MISSING
 from ..http.writing import sharing
 from ..http.writing.actions import Action
@@ -48,6 +47,7 @@ class Collection(Writable):
     search        columns searched by the query parameter `q`; must equal `searched` of the model
     expand        names of references that clients may expand to whole objects
     guarded       field → permission needed to see it; `department` of an `Owned` row is guarded without an entry here
+    view_guarded  field or `items.price` → permission needed to see it; `view` decides until a rule names it
     judged        columns that rules may read although no answer shows them
     computed      fields outside of the schema, answered only if the query parameter `fields` asks for them
     managed       fields that only callers with `<resource>.manage` may set; a rule can name a permission for each
@@ -71,11 +71,11 @@ class Collection(Writable):
         self.listing = Listing(self)
         self._item_query = ItemQuery(self)
         # A PUT keeps columns without a default that allow no null: the collection has set their first value.
-        self._replaceable = {
-            name: column for name in self.body_schema.load_fields
+        self._replaceable = tuple(
+            name for name in self.body_schema.load_fields
             if (column := self.model._meta.fields.get(name)) is not None
             and name not in self.managed and name not in self.create_only
-            and (column.null or column.default is not None)}
+            and (column.null or column.default is not None))
         self._defaults = tuple((name, column.default) for name in self.body_schema.load_fields
                                if (column := self.model._meta.fields.get(name)) is not None
                                and isinstance(column.default, str | int))
@@ -97,6 +97,7 @@ class Collection(Writable):
         with_etag: dict[str, Any] = {"version_guard": self.guards.get("version")}
         changing: dict[str, Any] = {**writing, **with_etag, "load": self.load_record, "conditional": True}
         confirming: dict[str, Any] = {"prepare": self._confirm} if self.confirms else {}
+        required = tuple(name for name in self._keeps_absent if self.body_schema.fields[name].required)
         yield Endpoint(name="list", method="GET", path=list_path, permission=self.view, handler=self.listing.answer,
                        narrows=True, query=self.listing.query.schema, answer=self.listing.envelope(),
                        summary=f"List {self.name}.")
@@ -107,7 +108,7 @@ class Collection(Writable):
                        handler=self._create, load=self.draft, status=201, answer=shape,
                        summary=f"Create {self.a_row}.", **writing)
         yield Endpoint(name="replace", method="PUT", path=item_path, permission=self.permission("update"), body=body,
-                       fixed=self.create_only, kept=self._keeps_absent, defaults=self._defaults, handler=self._replace,
+                       fixed=self.create_only, kept=required, defaults=self._defaults, handler=self._replace,
                        judge_after=True, answer=shape,
                        summary=f"Replace {self.a_row}: what is left out gets its default.",
                        **changing, **confirming)
@@ -175,7 +176,7 @@ class Collection(Writable):
         if faults := [Fault("missing_field", MISSING, pointer=f"/{name}") for name in missing
                       if name not in hidden and self.body_schema.fields[name].required]:
             raise Problem.of(faults, "invalid_body")
-        absent = {name: _default(column) for name, column in self._replaceable.items()
+        absent = {name: self.first_value(name) for name in self._replaceable
                   if name not in call.body and name not in hidden}
         return self._change(call, {**absent, **call.body})
 
@@ -229,10 +230,12 @@ class Collection(Writable):
         parts  values that the answer depends on, besides the row's version and the names of the fields
         """
         view = None
+        absent = [name for name in self._of_entries
+                  if outer_of(name) in answer and not present(answer, name)] if self._of_entries else []
         if parts:
-            view = body_hash(repr((*answer, parts)).encode())
-        elif len(answer) != len(self.representation.names):
-            view = view_hash(tuple(answer))
+            view = body_hash(repr((*answer, *absent, parts)).encode())
+        elif absent or len(answer) != len(self.representation.names):
+            view = view_hash((*answer, *absent))
         call.headers["ETag"] = entity_tag(written_version(call, self.guards.get("version")), view)
 
 
@@ -242,7 +245,3 @@ def _action(action: Action, a_row: str) -> str:
     if not about:
         return f"{name} {a_row}."
     return f"{name} {a_row}: {about if about[1:2].isupper() else about[0].lower() + about[1:]}"
-
-
-def _default(column: pw.Field) -> Any:
-    return column.default() if callable(column.default) else column.default

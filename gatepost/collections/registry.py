@@ -173,7 +173,7 @@ class Registry:
                 permissions[collection.resource] |= {
                     collection.permission(verb) for verb in VERBS if verb != "share" or collection.shares}
             permissions.setdefault(collection.resource, set()).update(
-                collection.guarding, collection.managing.values(), collection.set_guards.values())
+                collection.guards.values(), collection.managing.values(), collection.set_guards.values())
         resources = {name: _resource(name, verbs, tables.get(name), self.migrations, methods, names, about_rows)
                      for name, verbs in permissions.items()}
         left_out = {absent.resource: resources.pop(absent.resource) for absent in self.left_out.values()}
@@ -249,7 +249,8 @@ def _resource(name: str, permissions: set[str], collection: Collection | None, m
 def _fallbacks(collection: Collection) -> dict[str, str]:
     """Returns the permissions of fields that another permission decides until a rule names them."""
     return {**dict.fromkeys(collection.managing.values(), collection.manage),
-            **dict.fromkeys(collection.set_guards.values(), collection.permission("update"))}
+            **dict.fromkeys(collection.set_guards.values(), collection.permission("update")),
+            **dict.fromkeys(map(collection.permission, collection.view_guarded.values()), collection.view)}
 
 
 def _on_viewed(collection: Collection) -> set[str]:
@@ -260,7 +261,7 @@ def _on_viewed(collection: Collection) -> set[str]:
     loading = {endpoint.permission for endpoint in collection.served
                if endpoint.permission and endpoint.load in (collection.load_record, collection.load_values)}
     others = map(collection.permission, ("view", "create", "import", "manage"))
-    return {collection.permission("export"), *loading, *collection.guarding}.difference(others)
+    return {collection.permission("export"), *loading, *collection.guards.values()}.difference(others)
 
 
 def unfilled(collection: Collection) -> dict[str, pw.Field]:

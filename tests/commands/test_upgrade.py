@@ -112,7 +112,8 @@ def test_the_migration_names_new_permissions_and_rules_that_give_less_now(migrat
     named = [line for line in said.splitlines() if line.startswith("New permissions")]
     assert named == [
         f"New permissions that your policy files do not mention: {', '.join(new_permissions())}",
-        "New permissions that another one decides until a rule names them: product.set_price (by product.update)"]
+        "New permissions that another one decides until a rule names them: comment.view_owner (by comment.view), "
+        "order.view_total (by order.view), product.set_price (by product.update), product.view_stock (by product.view)"]
     assert "gatepost policy adopt --new" in said
 
 

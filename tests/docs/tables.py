@@ -19,6 +19,7 @@ from gatepost.commands.lazy import loaded
 from gatepost.http.pipeline.browsers import REQUEST_HEADERS
 from gatepost.http.protocol.problems import CATALOGUE
 from gatepost.http.reading.filters import parameter
+from gatepost.http.schemas.guarded import Guards
 from gatepost_start.command import cli
 from policies import SHIPPED, Policy, load
 from settings import DECLARED, PREFIX
@@ -131,8 +132,8 @@ def _permissions() -> Table:
     for endpoint in _endpoints():
         if endpoint.permission is not None:
             asked[endpoint.permission].setdefault(_path(endpoint), []).append(endpoint.method)
-    shown = {permission: f"shows {_codes(sorted(fields))}" for collection in registry().collections.values()
-             for permission, fields in collection.guarding.items()}
+    shown = {group.permission: f"shows {_codes(sorted(group.fields))}"
+             for collection in registry().collections.values() for group in Guards(collection.guards).groups}
     for collection in registry().collections.values():
         for name, permission in {**collection.managing, **collection.set_guards}.items():
             shown[permission] = f"sets `{name}`"

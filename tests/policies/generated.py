@@ -153,6 +153,22 @@ OF_PLUGINS = {
     ),
 }
 
+# The verbs of permissions with a fallback, and the verb that decides each until a rule names it.
+FALLBACKS = {"set_cost": "update", "view_cost": "view", "set_owner": "manage"}
+
+
+def with_fallbacks(vocabulary: Vocabulary) -> Vocabulary:
+    """Returns the vocabulary with a permission for each of `FALLBACKS`, of the collections."""
+    resources = dict(vocabulary.resources)
+    for name in RESOURCES:
+        resource = vocabulary.resources[name]
+        fallbacks = {f"{name}.{verb}": f"{name}.{decides}" for verb, decides in FALLBACKS.items()}
+        resources[name] = replace(resource, permissions=resource.permissions | fallbacks.keys(), fallbacks=fallbacks)
+    return replace(vocabulary, resources=resources)
+
+
+WITH_FALLBACKS = with_fallbacks(WITH_FUNCTIONS)
+
 
 def lines(chance: random.Random, conditions: tuple[str, ...], count: int) -> tuple[list[str], list[str]]:
     """Draws rules and role lines. Roles inherit in one direction only, so that there is no cycle."""
@@ -183,6 +199,17 @@ def policy(chance: random.Random, model_name: str, count: int = 12) -> Policy:
     text, conditions = (MODELS | OF_PLUGINS)[model_name]
     inheritance, rules = lines(chance, conditions, count)
     return assembled(rules, inheritance, text, WITH_FUNCTIONS if model_name in OF_PLUGINS else VOCABULARY)
+
+
+def policy_with_fallbacks(chance: random.Random, model_name: str) -> Policy:
+    """Draws a policy whose rules also name permissions with a fallback."""
+    drawn = policy(chance, model_name)
+    conditions = sorted(({rule.when for rule in drawn.rules} | {"always"}) - PATTERNS_OF.keys())
+    verbs = (*FALLBACKS, "view_*", "set_*")
+    further = [f"p, {chance.choice((*drawn.roles.names, f'user:{PEOPLE[0]}'))}, "
+               f"{chance.choice(RESOURCES)}.{chance.choice(verbs)}, {chance.choice(conditions)}, "
+               f"{chance.choice(('allow', 'allow', 'deny'))}" for _ in range(chance.randint(0, 6))]
+    return from_files({**drawn.files, "further.csv": "\n".join([*further, "# end\n"]).encode()}, WITH_FALLBACKS)
 
 
 def assembled(rules: list[str], inheritance: list[str] | None = None, text: str = MODEL,

@@ -45,7 +45,9 @@ EVERY_COLLECTION = ("view", "view_private", "create", "update", "delete", "expor
 # Permissions of fields, by resource: verb → the verb that decides it until a rule names it.
 OF_OWNED = {"set_owner": "manage"}
 OF_FIELDS = {
-    "product": {**OF_OWNED, "set_price": "update"},
+    "product": {**OF_OWNED, "set_price": "update", "view_stock": "view"},
+    "order": {**OF_OWNED, "view_total": "view"},
+    "comment": {**OF_OWNED, "view_owner": "view"},
     "user": {"set_role": "manage", "set_department": "manage", "set_groups": "manage"},
 }
 # The methods of the endpoints of each verb. Actions and verbs missing here use only POST.

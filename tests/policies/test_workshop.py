@@ -24,7 +24,7 @@ PAGE = (ROOT / "docs/policy/workshop.md").read_text()
 CASES = Path(__file__).with_name("workshop.yaml").read_text()
 _WISH = re.compile(r"^## (\d+)\. (.+?)(?=^## |\Z)", re.DOTALL | re.MULTILINE)
 WISHES = {int(number): text for number, text in _WISH.findall(PAGE)}
-WITHOUT_RULES = {1: "Nothing to add", 8: "Nothing to add", 18: "Not in this policy yet", 20: "Not possible"}
+WITHOUT_RULES = {1: "Nothing to add", 8: "Nothing to add", 20: "Not possible"}
 
 # Denials that everybody is meant to inherit, of what has an owner; and lists of a department.
 EXPECTED = ("inherit user, and this denies them what", "this denies nothing where owner_id is missing",
@@ -46,7 +46,7 @@ def test_the_page_has_twenty_wishes_and_says_of_each_what_to_add() -> None:
 
 def test_every_wish_that_has_rules_has_a_case_with_its_number() -> None:
     named = {int(number) for number in re.findall(r'name: "?(\d+):', CASES)}
-    assert named == {*range(1, 21)} - {18, 20}
+    assert named == {*range(1, 20)}
 
 
 def test_all_wishes_work_in_one_policy_in_each_time_zone(workshop: Policy) -> None:

@@ -217,7 +217,7 @@ class Comment(TypedDict):
     version: int
     created_at: str
     updated_at: str
-    owner_id: str | None
+    owner_id: NotRequired[str | None]
     department: NotRequired[str | None]
     article_id: str
     body: str
@@ -412,7 +412,7 @@ class Order(TypedDict):
     department: NotRequired[str | None]
     items: list[OrderItem]
     note: str | None
-    total: int
+    total: NotRequired[int]
     currency: str
     status: OrderStatus
     owner: NotRequired[User | None]
@@ -429,7 +429,7 @@ class OrderChanges(TypedDict):
 class OrderItem(TypedDict):
     product_id: str
     quantity: int
-    unit_price: int
+    unit_price: NotRequired[int]
     product: NotRequired[Product | None]
 
 
@@ -538,7 +538,7 @@ class Product(TypedDict):
     description: str | None
     price: int
     currency: str
-    stock: int
+    stock: NotRequired[int]
     category_id: str | None
     status: ProductStatus
     category: NotRequired[Category | None]

@@ -196,8 +196,11 @@ export interface components {
             created_at: string;
             /** Format: date-time */
             updated_at: string;
-            /** Format: uuid */
-            owner_id: string | null;
+            /**
+             * Format: uuid
+             * @description Shown with the permission `comment.view_owner`.
+             */
+            owner_id?: string | null;
             /** @description Shown with the permission `comment.view_private`. */
             department?: string | null;
             /** Format: uuid */
@@ -261,8 +264,11 @@ export interface components {
             price: number;
             /** @example EUR */
             currency: string;
-            /** @example 12 */
-            stock: number;
+            /**
+             * @description Shown with the permission `product.view_stock`.
+             * @example 12
+             */
+            stock?: number;
             /** Format: uuid */
             category_id: string | null;
             status: components["schemas"]["ProductStatus"];
@@ -278,7 +284,8 @@ export interface components {
             product_id: string;
             /** @example 1 */
             quantity: number;
-            unit_price: number;
+            /** @description Shown with the permission `order.view_total`. */
+            unit_price?: number;
             /** @description The object itself, when `expand` names `items.product`. */
             product?: components["schemas"]["Product"] | null;
         };
@@ -301,7 +308,8 @@ export interface components {
             items: components["schemas"]["OrderItem"][];
             /** @example Ring twice. */
             note: string | null;
-            total: number;
+            /** @description Shown with the permission `order.view_total`. */
+            total?: number;
             currency: string;
             status: components["schemas"]["OrderStatus"];
             /** @description The object itself, when `expand` names `owner`. */

@@ -10,7 +10,7 @@ from functools import cache
 from types import ModuleType
 from typing import Any, TypeVar
 
-from marshmallow import missing
+from marshmallow import Schema, fields, missing
 
 from models.base import Record
 from models.records.columns import ListField
@@ -36,6 +36,7 @@ from .columns import lost
 Kind = TypeVar("Kind")
 _NAME = re.compile(r"[a-z][A-Za-z0-9]*", re.ASCII)
 _WORD = re.compile(r"[a-z][a-z0-9_]*", re.ASCII)
+_VIEW_VERB = re.compile(r"view_[a-z0-9_]+", re.ASCII)
 _SET_VERB = re.compile(r"set_[a-z0-9_]+", re.ASCII)
 # Names that mean something in a matcher of one of Casbin's implementations: `r2`, `eval(…)`, `true`.
 _SECTION = re.compile(r"[rpegm]\d*", re.ASCII)
@@ -104,6 +105,8 @@ def wrong_with(collection: Collection) -> str | None:
     class_name = type(collection).__name__
     if (reason := bad_guard(collection)) is not None:
         return f"{class_name}.guarded {reason}"
+    if (reason := bad_view_guard(collection)) is not None:
+        return f"{class_name}.view_guarded {reason}"
     if (reason := bad_set_guard(collection)) is not None:
         return f"{class_name}.set_guarded {reason}"
     if (reason := bad_erasure(collection)) is not None:
@@ -138,14 +141,58 @@ def bad_guard(collection: Collection) -> str | None:
     if not isinstance(declared, Mapping):
         return "must say for each field which permission shows it, such as {'email': 'user.view_private'}"
     for name, permission in collection.guards.items():
+        if name in collection.view_guarded:
+            continue
         if name not in collection.body_schema.dump_fields:
             return f"names {name!r}, which it does not answer"
         if permission.partition(".")[0] != collection.resource:
             return f"names the permission {permission!r}, which is not one of {collection.resource}.*"
-        if name in collection.search:
-            return f"names {name!r}, which is searched: what a search finds would tell what is in it"
-        if name in collection.import_keys:
-            return f"names {name!r}, which is an import key: what a line finds would tell what is in it"
+        if (reason := _told(collection, name)) is not None:
+            return reason
+    return None
+
+
+def bad_view_guard(collection: Collection) -> str | None:
+    """Describes the first error in `view_guarded`; None if there is none."""
+    declared: object = collection.view_guarded
+    if not isinstance(declared, Mapping) or not all(isinstance(verb, str) for verb in declared.values()):
+        return "must say for each field which permission shows it, such as {'total': 'view_total'}"
+    for name, verb in collection.view_guarded.items():
+        schema: Schema = collection.body_schema
+        within, field = _split(name)
+        if within:
+            entries = schema.dump_fields.get(within)
+            inner = entries.inner if isinstance(entries, fields.List) else None
+            if not isinstance(inner, fields.Nested):
+                return f"names {name!r}, and {within!r} is no list of objects"
+            schema = inner.schema
+            if field in schema.load_fields:
+                return f"names {name!r}, which a body can set; only a field of answers can be guarded in a list"
+        if field not in schema.dump_fields:
+            return f"names {name!r}, which it does not answer"
+        if not _VIEW_VERB.fullmatch(verb):
+            return f"has the verb {verb!r} for {name!r}, which does not begin with view_"
+        if name in collection.guarded:
+            return f"names {name!r}, which `guarded` names, too"
+        if name == "version":
+            return "names 'version', which only `guarded` can hide"
+        if (reason := _told(collection, name)) is not None:
+            return reason
+    return None
+
+
+def _split(name: str) -> tuple[str, str]:
+    """Returns the list and the field of its entries; "" and the name for a field of the row."""
+    within, _, field = name.rpartition(".")
+    return within, field
+
+
+def _told(collection: Collection, name: str) -> str | None:
+    """Describes why a guarded field would tell its values by what it does; None if it would not."""
+    if name in collection.search:
+        return f"names {name!r}, which is searched: what a search finds would tell what is in it"
+    if name in collection.import_keys:
+        return f"names {name!r}, which is an import key: what a line finds would tell what is in it"
     return None
 
 

@@ -315,8 +315,17 @@ def _describe_guards(schemas: dict[str, Any], registry: Discovered, converter: O
     for collection in registry.collections.values():
         # Not by `schema_name`: a plugin's schema may have the name of one of ours, and then gets a number.
         name = converter.refs.get(make_schema_key(collection.answer), "")
-        properties = schemas.get(name, {}).get("properties", {})
-        for name, permission in collection.guards.items():
-            if name in properties:
-                description = properties[name].get("description", "")
-                properties[name]["description"] = f"{description} Shown with the permission `{permission}`.".strip()
+        for guarded, permission in collection.guards.items():
+            described = _field(schemas, schemas.get(name, {}), guarded.split("."))
+            if described is not None:
+                about = described.get("description", "")
+                described["description"] = f"{about} Shown with the permission `{permission}`.".strip()
+
+
+def _field(schemas: dict[str, Any], component: dict[str, Any], path: list[str]) -> dict[str, Any] | None:
+    """Returns a field of a component, or of the entries of its list; None if there is none."""
+    field: dict[str, Any] | None = component.get("properties", {}).get(path[0])
+    if len(path) == 1 or field is None:
+        return field
+    reference = field.get("items", {}).get("$ref", "")
+    return _field(schemas, schemas.get(reference.rpartition("/")[2], {}), path[1:])

@@ -30,6 +30,7 @@ from models.tables.idempotency import IdempotencyKey
 from ..protocol.problems import Fault, Problem, not_found
 from ..request.call import Call, Peer
 from ..request.endpoint import REPEATED_BY_KEY
+from ..schemas.guarded import present, remove
 
 KEPT = 24 * 60 * 60  # seconds
 LARGE = 16 * 2**10  # bytes of an answer above which its body is not stored
@@ -147,7 +148,10 @@ def _answer_again(call: Call, claimed: IdempotencyKey) -> None:
     if hidden:
         # The tag has the version, which may be a hidden field.
         headers.pop("ETag", None)
-        body = body and orjson.dumps({name: value for name, value in orjson.loads(body).items() if name not in hidden})
+        if body:
+            answer = orjson.loads(body)
+            remove(answer, hidden)
+            body = orjson.dumps(answer)
     if body is None:
         headers.pop("Content-Type", None)
         headers["Preference-Applied"] = "return=minimal"
@@ -168,7 +172,7 @@ def _note_row(call: Call, claimed: IdempotencyKey) -> None:
     claimed.collection, claimed.row_id = peer.name, call.facts["id"]
     result = call.write.result
     if isinstance(result, dict):
-        shown = peer.guards.keys() & result.keys()
+        shown = {name for name in peer.guards if present(result, name)}
         claimed.guarded = sorted(shown.difference(peer.hidden(call, call.facts, shown)))
 
 

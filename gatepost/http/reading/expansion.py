@@ -32,6 +32,11 @@ class Expansion:
     collection: str
     within: str | None = None
 
+    @property
+    def read(self) -> tuple[str, ...]:
+        """The fields that the expansion reads: a list before the field of its entries."""
+        return (self.field,) if self.within is None else (self.within, f"{self.within}.{self.field}")
+
     def apply(self, call: Call, rows: Sequence[Mapping[str, Any]], answers: Sequence[Answer]) -> None:
         """Adds the objects to the answers. Each row (its columns) belongs to the answer at the same index."""
         if self.within is None:

@@ -149,7 +149,7 @@ def resolve(call: Call, collection: Readable, requested: Filter) -> Filter:
     target = call.services.collections[reference.collection]
     key = "id" if is_id(requested.value) else "slug"
     row = target.visible(call, requested.value, key) if key in target.model._meta.fields else None
-    if row is not None and key in target.guards and not call.access.allows(target.guards[key], row):
+    if row is not None and target.hidden(call, row, (key,)):
         row = None
     return Filter(reference.field, "eq", None if row is None else row["id"])
 

@@ -26,6 +26,7 @@ from gatepost.http.request.call import Call
 from gatepost.http.request.urls import url_of
 from gatepost.http.schemas.documented import component_name
 from gatepost.http.schemas.fields import StrictSchema
+from gatepost.http.schemas.guarded import Guards
 from gatepost.http.schemas.validation import BoundedCache
 from gatepost.http.security.cursors import BACKWARD, Cursor, CursorError
 from models import paging
@@ -155,7 +156,7 @@ class Listing:
                   if (expansion := collection.expansions.get(by_client.column))}
         peers = [collection, *(call.services.collections[name] for name in names)]
         return all(call.access.is_constant(permission) for peer in peers
-                   for permission in {peer.view, *peer.guards.values()})
+                   for permission in {peer.view, *peer.guards_in(call.access.policy).by_field.values()})
 
     # Rows
 
@@ -221,16 +222,17 @@ class Selection:
 
     def projection(self, call: Call, requested: ListRequest) -> Projection:
         """Returns the columns that a request reads and the caller may see."""
-        plans = tuple([call.access.plan(permission) for permission in self._collection.guarding])
-        return self._projections.get((requested.names, requested.expand == (), plans),
-                                     lambda: self._project(requested, plans))
+        guards = self._collection.guards_in(call.access.policy)
+        plans = tuple([call.access.plan(group.permission) for group in guards.groups])
+        return self._projections.get((requested.names, requested.expand == (), guards, plans),
+                                     lambda: self._project(requested, guards, plans))
 
-    def _project(self, requested: ListRequest, plans: tuple[Plan, ...]) -> Projection:
+    def _project(self, requested: ListRequest, guards: Guards, plans: tuple[Plan, ...]) -> Projection:
         all_columns, representation = self._collection.columns, self._collection.representation
         whole = Projection(all_columns, reader(all_columns), False, (self._collection.view,))
         if requested.expand:
             return whole
-        guarding = list(zip(plans, self._collection.guarding.values(), strict=True))
+        guarding = [(plan, group.fields) for plan, group in zip(plans, guards.groups, strict=True)]
         hidden = {name for plan, fields in guarding if plan.outcome is NEVER for name in fields}
         names = tuple(name for name in requested.names if name not in hidden)
         withheld = [(plan, shown) for plan, fields in guarding
@@ -240,8 +242,8 @@ class Selection:
                 plan.uses_shares or not plan.columns.issubset(names) for plan, _ in withheld):
             return whole
         columns = tuple(self._model._meta.fields[name] for name in names)
-        guards = (permission for permission, fields in self._collection.guarding.items() if fields.intersection(names))
-        return Projection(columns, reader(columns), True, (self._collection.view, *guards),
+        shown_by = (group.permission for group in guards.groups if group.fields.intersection(names))
+        return Projection(columns, reader(columns), True, (self._collection.view, *shown_by),
                           tuple((picking(plan), tuple(shown)) for plan, shown in withheld))
 
     def _guards(self, call: Call, requested: ListRequest, filters: list[Filter]) -> list[Narrowing]:
@@ -249,7 +251,7 @@ class Selection:
 
         Raises `Problem` (`invalid_parameter`) for an order by a field that is hidden in some row.
         """
-        guards = self._collection.guards
+        guards = self._collection.guards_in(call.access.policy).by_field
         for key in requested.sort.replace("-", "").split(","):
             if key in guards and call.access.plan(guards[key]).outcome is not ALWAYS:
                 fault = Fault("invalid_parameter", Message("You may not sort by {field}.", field=key), parameter="sort")

@@ -17,6 +17,7 @@ from models.base import Record, Rows, now
 from models.engine.database import Database
 from models.engine.prepared import Bind, Prepared, binds, cache_sql, placeholders, prepare
 from models.records.columns import reader
+from policies.evaluation.policy import Policy
 from policies.evaluation.sql import Where
 
 from ..protocol.problems import Problem, dangling
@@ -24,8 +25,10 @@ from ..request.access import Narrowing
 from ..request.call import Call
 from ..schemas.documented import Expanded, answer_schema
 from ..schemas.fields import StrictSchema, values_of
+from ..schemas.guarded import Guards, outer_of, remove
 from ..schemas.records import OwnedSchema
 from ..schemas.representation import Representation
+from ..schemas.validation import BoundedCache
 from .expansion import Expansion, expansions
 
 Values = Mapping[str, Any]
@@ -49,6 +52,7 @@ class Readable:
     search: ClassVar[tuple[str, ...]] = ()
     expand: ClassVar[tuple[str, ...]] = ()
     guarded: ClassVar[Mapping[str, str]] = {}
+    view_guarded: ClassVar[Mapping[str, str]] = {}
     judged: ClassVar[tuple[str, ...]] = ()
     computed: ClassVar[tuple[str, ...]] = ()
     shares: ClassVar[bool] = True
@@ -59,7 +63,10 @@ class Readable:
         self._attached = frozenset(self.representation.names) - frozenset(self.representation.columns)
         self.expansions = expansions(self.body_schema)
         self._read = reader(self.columns)
-        self._guarding = tuple((permission, tuple(guarded)) for permission, guarded in self.guarding.items())
+        self._all_guards = Guards(self.guards)
+        self._latest: tuple[Policy | None, Guards] = None, self._all_guards  # of `guards_in`
+        self._guards_by_followers: BoundedCache[Guards] = BoundedCache(16)
+        self._of_entries = tuple(name for name in self.guards if name != outer_of(name))
         self._id = self.columns.index(self.model._meta.fields["id"])
 
     def attach(self, tenant_id: str, rows: list[dict[str, Any]]) -> None:
@@ -89,15 +96,22 @@ class Readable:
 
     @cached_property
     def guards(self) -> dict[str, str]:
-        """Guarded fields, each with the permission that shows it: `guarded`, and `department` of rows with an owner."""
+        """Guarded fields, each with the permission that shows it: `guarded`, `view_guarded`, and `department` of rows
+        with an owner."""
         owned = {"department": self.permission("view_private")} if issubclass(self.schema, OwnedSchema) else {}
-        return owned | dict(self.guarded)
+        return owned | dict(self.guarded) | {name: self.permission(verb) for name, verb in self.view_guarded.items()}
 
-    @cached_property
-    def guarding(self) -> dict[str, frozenset[str]]:
-        """Permissions and the fields that each shows."""
-        return {permission: frozenset(name for name, needed in self.guards.items() if needed == permission)
-                for permission in dict.fromkeys(self.guards.values())}
+    def guards_in(self, policy: Policy) -> Guards:
+        """Returns the guards that can hide a field of a row that `view` shows.
+
+        Those of `view_guarded` cannot until a rule names their permission.
+        """
+        latest, guards = self._latest
+        if latest is not policy:
+            followers = policy.followers.intersection(map(self.permission, self.view_guarded.values()))
+            guards = self._guards_by_followers.get(followers, lambda: self._all_guards.without(followers))
+            self._latest = policy, guards
+        return guards
 
     @property
     def age_column(self) -> pw.Field:
@@ -226,27 +240,30 @@ class Readable:
 
     def _shown(self, call: Call, row: Values, names: Sequence[str]) -> dict[str, Any]:
         answer = self.representation.encode(row, names)
-        for permission, guarded in self._guarding:
-            if not answer.keys().isdisjoint(guarded) and not call.access.allows(permission, row):
-                for name in guarded:
-                    answer.pop(name, None)
+        for permission, guarded, outer in self.guards_in(call.access.policy).groups:
+            if not answer.keys().isdisjoint(outer) and not call.access.allows(permission, row):
+                remove(answer, guarded)
         return answer
 
     def hidden(self, call: Call, row: Values, names: Collection[str]) -> list[str]:
-        """Returns the fields among `names` that the caller may not see in this row."""
+        """Returns the fields among `names` that the caller may not see in this row.
+
+        The name of a list includes the fields of its entries.
+        """
         result: list[str] = []
-        for permission, guarded in self.guarding.items():
-            requested = [name for name in guarded if name in names]
+        for permission, guarded, outer in self.guards_in(call.access.policy).groups:
+            requested = [name for name in guarded
+                         if name in names or (name not in outer and outer_of(name) in names)]
             if requested and not call.access.allows(permission, row):
                 result += requested
         return result
 
     def _expand(self, call: Call, rows: list[dict[str, Any]], answers: list[dict[str, Any]],
                 expansion: Expansion) -> None:
-        permission = self.guards.get(expansion.within or expansion.field)
-        if permission is not None:
+        guards = self.guards_in(call.access.policy).by_field
+        if needed := {guards[name] for name in expansion.read if name in guards}:
             shown = [(row, answer) for row, answer in zip(rows, answers, strict=True)
-                     if call.access.allows(permission, row)]
+                     if all(call.access.allows(permission, row) for permission in needed)]
             rows, answers = [row for row, _ in shown], [answer for _, answer in shown]
         expansion.apply(call, rows, answers)
 

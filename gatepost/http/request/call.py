@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from gatepost.http.protocol.messages import Translations
     from gatepost.http.request.access import Access
     from gatepost.http.schemas.fields import StrictSchema
+    from gatepost.http.schemas.guarded import Guards
     from gatepost.http.schemas.representation import Representation
     from gatepost.http.security.access_tokens import AccessTokens
     from gatepost.http.security.cursors import Cursors
@@ -245,6 +246,7 @@ class Peer(Protocol):
     representation: Representation
     @property
     def guards(self) -> Mapping[str, str]: ...
+    def guards_in(self, policy: Policy) -> Guards: ...
     @property
     def answer(self) -> Schema: ...
     @property

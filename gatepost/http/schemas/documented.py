@@ -56,13 +56,13 @@ def answer_schema(schema: type[Schema], *, sometimes: frozenset[str] = frozenset
                   values: Mapping[str, tuple[str, ...]] | None = None,
                   besides: Mapping[str, fields.Field[Any]] | None = None, name: str = "") -> Schema:
     """Returns the schema of answers. Every field is required, except those in `sometimes`, or with `sometimes` in their
-    metadata.
+    metadata. A name with a point is a field of the entries of a list: `items.product`.
 
     values   field → all values that it can have
-    besides  further fields, by name; a name with a point is a field of the entries of a list: `items.product`
+    besides  further fields, by name
     name     name of the component; by default that of the schema
     """
-    result = {field_name: _answer_field(field, field_name, besides or {})
+    result = {field_name: _answer_field(field, field_name, sometimes, besides or {})
               for field_name, field in schema().dump_fields.items()}
     for field_name, field in result.items():
         field.required = field_name not in sometimes and "sometimes" not in field.metadata
@@ -111,16 +111,18 @@ def _body_field(declared: fields.Field[Any]) -> fields.Field[Any]:
     return field
 
 
-def _answer_field(declared: fields.Field[Any], name: str, besides: Mapping[str, fields.Field[Any]]) -> Any:
+def _answer_field(declared: fields.Field[Any], name: str, sometimes: frozenset[str],
+                  besides: Mapping[str, fields.Field[Any]]) -> Any:
     """Returns a field for answers. Objects in it get the schema of answers as well."""
     field = copy(declared)
     if isinstance(field, fields.List):
-        field.inner = _answer_field(field.inner, name, besides)
+        field.inner = _answer_field(field.inner, name, sometimes, besides)
     elif isinstance(field, fields.Nested) and serves_both(field.schema):
-        within = {inner.removeprefix(f"{name}."): extra for inner, extra in besides.items()
-                  if inner.startswith(f"{name}.")}
-        return fields.Nested(answer_schema(type(field.schema), besides=within), allow_none=field.allow_none,
-                             metadata=field.metadata)
+        start = f"{name}."
+        within = {inner.removeprefix(start): extra for inner, extra in besides.items() if inner.startswith(start)}
+        absent = frozenset(inner.removeprefix(start) for inner in sometimes if inner.startswith(start))
+        return fields.Nested(answer_schema(type(field.schema), sometimes=absent, besides=within),
+                             allow_none=field.allow_none, metadata=field.metadata)
     field.dump_only = False  # has no meaning in a schema of answers
     # Rows may be older than a current limit of bodies.
     field.validators = [check for check in field.validators if isinstance(check, OneOf)]

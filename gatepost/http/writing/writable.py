@@ -26,6 +26,7 @@ from ..request.call import Call, Setting
 from ..request.implied import implied_requests, reads_method
 from ..request.setting import may_ever_set, may_set
 from ..schemas.fields import Reference
+from ..schemas.guarded import remove
 from .actions import Action
 from .rules_in_code import MANAGED, STATE, RuleInCode, state_is
 
@@ -276,6 +277,8 @@ class Writable(Readable):
         self.attach(call.tenant_id, [current])
         shown = self.representation.encode(current, self.representation.names)
         hidden = self.hidden(call, current, [*call.read_only, *body])
+        if self._of_entries:
+            remove(shown, [name for name in hidden if name in self._of_entries])
         faults = [read_only(name) for name, value in call.read_only.items()
                   if name in hidden or value != shown.get(name)]
         changes = dict(body)
@@ -316,7 +319,7 @@ class Writable(Readable):
         """Notes the guarded fields that a new row gets from the body, other than their default."""
         followers = call.access.policy.followers
         guarded = [name for name, permission in self.set_guards.items()
-                   if name in body and permission not in followers and body[name] != self._first_value(name)]
+                   if name in body and permission not in followers and body[name] != self.first_value(name)]
         if guarded:
             call.write.setting = Setting(self._needed_to_set(guarded), stands=True)
 
@@ -332,7 +335,7 @@ class Writable(Readable):
                    if not call.access.is_certain(permission, row, call.write.unknown)]
         return [name for name in managed if self.managing[name] in refused]
 
-    def _first_value(self, name: str) -> Any:
+    def first_value(self, name: str) -> Any:
         """Returns the value of a field in a new row, if a body leaves it out."""
         column = self.model._meta.fields.get(name)
         default = None if column is None else column.default

@@ -96,6 +96,13 @@ def test_a_sort_by_a_guarded_field_of_rows_without_an_owner_is_refused_to_others
     ({"import_keys": ("code",)}, "is an import key: what a line finds would tell what is in it"),
     ({"guarded": {"code": "note.view_code"}}, "is not one of letter.*"),
     ({"guarded": {"place": "letter.view_place"}}, "which it does not answer"),
+    ({"view_guarded": {"text": True}}, "must say for each field which permission shows it"),
+    ({"view_guarded": {"place": "view_place"}}, "which it does not answer"),
+    ({"view_guarded": {"text": "read"}}, "has the verb 'read' for 'text', which does not begin with view_"),
+    ({"view_guarded": {"code": "view_code"}}, "which `guarded` names, too"),
+    ({"view_guarded": {"version": "view_version"}}, "which only `guarded` can hide"),
+    ({"view_guarded": {"text.first": "view_text"}}, "and 'text' is no list of objects"),
+    ({"view_guarded": {"text": "view_text"}, "import_keys": ("text",)}, "is an import key"),
 ])
 def test_a_guard_that_would_not_hold_stops_the_start(declared, sentence):
     with pytest.raises(PluginError, match=re.escape(sentence)):

@@ -36,6 +36,7 @@ from tests.policies.generated import (
     PATTERNS_OF,
     assembled,
     policy,
+    policy_with_fallbacks,
 )
 from tests.policies.syntax.language import READ
 
@@ -86,11 +87,15 @@ def asked(about: Policy, seed: str, kept: int = KEPT) -> Asked:
 
 
 def batch(seed: int, number: int) -> list[Asked]:
-    """Returns one random policy under each model, and one with a rule for each condition of the grown grammar."""
+    """Returns two random policies under each model, and one with a rule for each condition of the grown grammar.
+
+    The second policy names permissions with a fallback. It is not recorded.
+    """
     found = []
     for name in (*MODELS, *OF_PLUGINS):
         chance = f"{seed} {number} {name}"
         found.append(asked(policy(random.Random(chance), name), f"{chance} asked"))
+        found.append(asked(policy_with_fallbacks(random.Random(chance), name), f"{chance} asked", kept=0))
     rules = [f"p, guest, {PATTERNS_OF.get(word, PATTERNS)[0]}, {word}, allow"
              for word in GROWN_CONDITIONS if word != "always"]
     each = assembled([*rules, "p2, read:rules, article.*"], ["g, user, guest", "g, editor, user"], GROWN_MODEL)

@@ -4,45 +4,26 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
-from dataclasses import replace
 
 import pytest
 
 from policies import Policy, Principal
 from policies.evaluation.principal import FixedEnvironment
 from policies.explaining.explain import explain
-from policies.loading.loader import from_files
 from policies.loading.oracle import sampled
 from policies.loading.sample import PEOPLE
 from policies.questions.diff import decide_alike, diff
-from policies.syntax.rules import Rule
-from policies.syntax.vocabulary import Vocabulary
 from policies.tools.export import export
 from policies.usage.unused import unused
 from tests.policies.evaluation.against_casbin import compare
-from tests.policies.generated import MODELS, OF_PLUGINS, PATTERNS_OF, RESOURCES, WITH_FUNCTIONS, assembled, policy
+from tests.policies.generated import MODELS, OF_PLUGINS, WITH_FALLBACKS, assembled, policy_with_fallbacks
 
 ME, OTHER = PEOPLE
 NOON = FixedEnvironment(hour=12, ip="10.1.2.3")
-# verb → the verb that decides it
-VERBS = {"set_cost": "update", "view_cost": "view", "set_owner": "manage"}
-
-
-def with_fallbacks(vocabulary: Vocabulary) -> Vocabulary:
-    """Returns the vocabulary with a permission for each of `VERBS`, of the collections."""
-    resources = dict(vocabulary.resources)
-    for name in RESOURCES:
-        resource = vocabulary.resources[name]
-        fallbacks = {f"{name}.{verb}": f"{name}.{decides}" for verb, decides in VERBS.items()}
-        resources[name] = replace(resource, permissions=resource.permissions | fallbacks.keys(), fallbacks=fallbacks)
-    return replace(vocabulary, resources=resources)
-
-
-VOCABULARY = with_fallbacks(WITH_FUNCTIONS)
 
 
 def of(*rules: str) -> Policy:
-    return assembled(list(rules), vocabulary=VOCABULARY)
+    return assembled(list(rules), vocabulary=WITH_FALLBACKS)
 
 
 def caller(role: str, scopes: frozenset[str] | None = None) -> Principal:
@@ -51,7 +32,7 @@ def caller(role: str, scopes: frozenset[str] | None = None) -> Principal:
 
 def may(subject: Policy, role: str, permission: str, scopes: frozenset[str] | None = None,
         **columns: object) -> bool:
-    row = VOCABULARY.by_permission[permission].row(id=OTHER, **columns)
+    row = WITH_FALLBACKS.by_permission[permission].row(id=OTHER, **columns)
     return subject.decide(caller(role, scopes), permission, row, NOON)
 
 
@@ -102,7 +83,7 @@ def test_a_share_gives_what_it_gives_of_the_fallback() -> None:
         rights.append(permission)
         return True
 
-    row = VOCABULARY.resources["product"].row(id=OTHER)
+    row = WITH_FALLBACKS.resources["product"].row(id=OTHER)
     assert subject.decide(caller("user"), "product.view_cost", row, NOON, shared)
     assert rights == ["product.view_cost"]
 
@@ -117,7 +98,7 @@ def test_followers_are_the_permissions_that_no_rule_tells_from_their_fallback() 
 
 def test_explain_says_which_permission_decides() -> None:
     subject = of("p, user, product.update, always, allow")
-    row = VOCABULARY.resources["product"].row(id=OTHER)
+    row = WITH_FALLBACKS.resources["product"].row(id=OTHER)
     explained = explain(subject, caller("user"), "product.set_cost", row, NOON)
     assert explained.summary.endswith(". No rule names product.set_cost; product.update decides.")
     assert explained.decided_by is not None
@@ -166,24 +147,10 @@ def test_a_rule_that_names_a_permission_is_never_called_unused() -> None:
     assert "p, manager, product.set_cost, always, allow" not in named
 
 
-def _generated(seed: str, name: str) -> Policy:
-    """Returns a random policy, whose rules also name permissions with a fallback."""
-    chance = random.Random(seed)
-    drawn = policy(chance, name)
-    conditions = sorted(({rule.when for rule in drawn.rules} | {"always"}) - PATTERNS_OF.keys())
-    further = [str(Rule("", 0, chance.choice((*drawn.roles.names, f"user:{ME}")),
-                        f"{chance.choice(RESOURCES)}.{chance.choice((*VERBS, 'view_*', 'set_*'))}",
-                        chance.choice(conditions), chance.choice(("allow", "allow", "deny"))))
-               for _ in range(chance.randint(0, 6))]
-    files = dict(drawn.files)
-    files["further.csv"] = "\n".join([*further, "# end\n"]).encode()
-    return from_files(files, VOCABULARY)
-
-
 @pytest.mark.parametrize("name", [*MODELS, *OF_PLUGINS])
 def test_casbin_decides_alike_with_the_lines_of_the_fallbacks(name: str) -> None:
     for number in range(2):
-        subject = _generated(f"{number} {name}", name)
+        subject = policy_with_fallbacks(random.Random(f"{number} {name}"), name)
         compare(subject, number, 70)
         assert sampled(subject, most=20) == []
 
@@ -192,4 +159,4 @@ def test_casbin_decides_alike_with_the_lines_of_the_fallbacks(name: str) -> None
 @pytest.mark.parametrize("name", [*MODELS, *OF_PLUGINS])
 def test_casbin_decides_alike_about_many_policies(name: str) -> None:
     for number in range(2, 15):
-        compare(_generated(f"{number} {name}", name), number, 70)
+        compare(policy_with_fallbacks(random.Random(f"{number} {name}"), name), number, 70)

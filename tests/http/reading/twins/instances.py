@@ -18,6 +18,7 @@ from flask import Flask
 
 from blueprints.policy import circumstances
 from gatepost.collections.plugins.discovery import discover
+from gatepost.http.operations import write_probe
 from gatepost.http.request import environment, identity
 from gatepost.http.security.keys import create_key_file
 from models import migrate
@@ -26,6 +27,9 @@ from models.engine.connect import open_database
 from models.records import ids, times
 from models.records.table import Table
 from models.tables.audit import Audit, append_missing
+from models.tables.comment import Comment
+from models.tables.order import Order
+from models.tables.product import Product
 from models.tables.service_token import ServiceToken
 from models.tables.user import User
 from tests import apps
@@ -38,6 +42,7 @@ OWNED = {"articles": "article", "orders": "order", "products": "product", "pages
 _MORE = {"article": ("import", "submit", "publish", "archive"), "order": ("approve", "cancel", "ship"),
          "product": ("import", "publish", "archive"), "page": ("import", "publish", "archive"),
          "comment": ("import", "approve", "reject"), "category": ("import",)}
+_VIEWED = {"order": ("view_total",), "product": ("view_stock",), "comment": ("view_owner",)}
 CONDITIONS = ("    p.when == 'in_sales' && r.sub.department == 'sales' || \\\n"
               "    p.when == 'of_atlas' && inGroup(r.sub, 'atlas') || \\\n"
               "    p.when == 'for_sales' && r.obj.department == 'sales' || \\\n")
@@ -47,7 +52,8 @@ RULES = {
         "update", "delete", "disable", "enable", "export", "import", "share", "create")),
     **{f"{path}.csv": f"p, guest, {resource}.export, always, allow\n" + "".join(
         f"p, support, {resource}.{verb}, always, allow\n" for verb in (
-            "view", "create", "update", "delete", "share", *_MORE[resource]))
+            "view", "create", "update", "delete", "share", *_MORE[resource])) + "".join(
+        f"p, guest, {resource}.{verb}, own, allow\n" for verb in _VIEWED.get(resource, ()))
        for path, resource in OWNED.items()},
     "admin.csv": "p, support, audit.view, always, allow\np, support, stats.view, always, allow\n",
     "letters.csv": "p, user, letter.view, always, allow\np, user, letter.create, always, allow\n"
@@ -101,7 +107,8 @@ class Clock:
         with ExitStack() as stack:
             for module, name, value in ((ids, "time", self), (ids, "urandom", self.urandom), (times, "time", self),
                                         (times, "datetime", Moment), (environment, "datetime", Moment),
-                                        (circumstances, "datetime", Moment), (identity, "secrets", self)):
+                                        (circumstances, "datetime", Moment), (identity, "secrets", self),
+                                        (write_probe, "monotonic", lambda: 0.0)):
                 stack.enter_context(mock.patch.object(module, name, value))
             yield self
 
@@ -210,7 +217,7 @@ def _rows(twin: Twin, clock: Clock, number: int) -> dict[str, Record]:
             found[f"another {resource}"] = another
             given.share(resource, found[path], f"user:{found['mate'].id}", "manage")
         given.share("page", found["pages"], "group:atlas", "write")
-        given.user("user", name="Eve", email="another@example.org", department="sales")
+        found["eva"] = given.user("user", name="Eve", email="another@example.org", department="sales")
         noted = Audit(id=new_id(), time=times.now(), tenant_id=given.tenant_id, principal=f"user:{eve.id}",
                       role="member", action="update", resource="article", resource_id=found["articles"].id,
                       result="refused", facts=FACTS[number])
@@ -233,6 +240,9 @@ def secrets_of(twin: Twin) -> list[Secret]:
         row = twin.rows[path]
         found += [Secret(path, type(row), "department", row.id, values)
                   for values in (("sales", "harbour"), (None, "sales"))]
+    found += [Secret("orders", Order, "total", twin.rows["orders"].id, (1999, 2999)),
+              Secret("products", Product, "stock", twin.rows["products"].id, (900, 950)),
+              Secret("comments", Comment, "owner_id", twin.rows["comments"].id, (eve, twin.rows["eva"].id))]
     found.append(Secret("letters", Letter, "code", twin.rows["letters"].id, ("A1", "B2")))
     with twin.given.database.connected():
         noted = Audit.get(Audit.tenant_id == twin.given.tenant_id)
