@@ -41,13 +41,14 @@ if TYPE_CHECKING:
     from gatepost.collections.routes import Routes, permission, public
     from gatepost.commands.instance import Instance, open_instance
     from gatepost.commands.printing import echo
-    from gatepost.features import CallerAttribute, Feature, Installation, Number
+    from gatepost.features import Feature, Installation, Number
     from gatepost.health.check_result import CheckResult, State
     from gatepost.http.credentials.sessions import open_session
     from gatepost.http.operations.background import BackgroundTask
     from gatepost.http.protocol.messages import Message, plural
     from gatepost.http.protocol.problems import Fault, Problem
     from gatepost.http.request.call import Call, Services
+    from gatepost.http.request.caller_attribute import CallerAttribute
     from gatepost.http.request.endpoint import Endpoint
     from gatepost.http.schemas.fields import (
         Bool,
@@ -154,7 +155,7 @@ _PLACES = {
     "app": "create_app",
     "gatepost.commands.instance": "Instance open_instance",
     "gatepost.commands.printing": "echo",
-    "gatepost.features": "CallerAttribute Feature Installation Number",
+    "gatepost.features": "Feature Installation Number",
     "gatepost.health.check_result": "CheckResult State",
     "gatepost.http.credentials.sessions": "open_session",
     "gatepost.http.operations.background": "BackgroundTask",
@@ -163,6 +164,7 @@ _PLACES = {
     "gatepost.http.protocol.messages": "Message plural",
     "gatepost.http.protocol.problems": "Fault Problem",
     "gatepost.http.request.call": "Call Services",
+    "gatepost.http.request.caller_attribute": "CallerAttribute",
     "gatepost.http.request.endpoint": "Endpoint",
     "gatepost.collections.asking": "ask",
     "gatepost.collections.collection": "Collection",

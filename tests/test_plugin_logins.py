@@ -18,6 +18,7 @@ from flask import Flask
 from gatepost import CallerAttribute, Feature
 from gatepost.collections.plugins.contents import PluginError
 from gatepost.collections.plugins.discovery import discover
+from gatepost.http.request import stronger_login
 from gatepost.testing import log_in
 from models.base import Rows, later
 from models.tables.audit import Audit
@@ -36,6 +37,7 @@ from policies.tools.matrix import matrix
 from tests import sample_factor
 from tests.apps import NO_ROW, PASSWORD, Given, close, make_app, new_instance
 from tests.databases import new_database
+from tests.http.console.pages import Seen, visit
 from tests.policies.editing import add_line, shipped_copy
 
 WITH_MFA = "    p.when == 'with_mfa' && (r.sub.mfa == 1 || r.sub.kind == 'service') || \\"
@@ -122,6 +124,19 @@ def test_what_only_a_stronger_login_lacks_is_a_challenge(app):
     forbidden = app.test_client().post("/api/pages", headers=plain, json={"title": "T", "slug": "t", "body": "B"})
     assert forbidden.status_code == 403, "no login would allow this"
     assert app.test_client().post("/api/products", json={}).headers["WWW-Authenticate"] == "Bearer", "a guest logs in"
+
+
+def test_a_permission_about_other_rows_is_refused_without_a_challenge(app):
+    asked = bearer(sent(app, "/api/login", {"email": user(app, "Plain", role="developer").email, "password": PASSWORD}))
+    refused = app.test_client().post("/api/factor/lamps", headers=asked)
+    assert refused.status_code == 403 and "WWW-Authenticate" not in refused.headers
+
+
+def test_a_failure_to_compute_the_challenge_leaves_the_refusal(app, monkeypatch, caplog):
+    plain = bearer(sent(app, "/api/login", {"email": user(app, "Plain").email, "password": PASSWORD}))
+    monkeypatch.setattr(stronger_login, "_needed", lambda *_: 1 / 0)
+    assert product(app, plain, "one").status_code == 403
+    assert "it is unknown if a stronger login may do product.create" in caplog.text
 
 
 def test_an_old_login_is_told_the_greatest_age(app):
@@ -251,6 +266,12 @@ def test_the_console_leads_to_the_page_of_the_step(app):
     last = client.post("/console/code", data={"challenge": challenge, "code": sample_factor.CODE},
                        headers={"Sec-Fetch-Site": "same-origin"})
     assert last.status_code == 303 and "gatepost_console" in last.headers["Set-Cookie"], last.text
+
+
+def test_a_page_that_only_a_stronger_login_lacks_leads_to_the_login(app):
+    refused = visit(app, "developer").get("/console/lamps")
+    assert refused.status_code == 401 and "/console/login?next=/console/lamps" in Seen.of(refused).links, refused.text
+    assert "An administrator can change your role" not in refused.text
 
 
 def test_the_attribute_is_unknown_without_the_feature(tmp_path):

@@ -68,6 +68,13 @@ def complete(call: Call) -> dict[str, Any]:
     return open_session(call, user, {"mfa": True})
 
 
+@routes.post("/api/factor/lamps", permission="stats.view", answer=StrictSchema())
+def lamps(call: Call) -> dict[str, Any]:
+    """Ask for a permission about other rows than those of the endpoint."""
+    call.access.require("product.create")
+    return {}
+
+
 def has_second_factor(session: Session) -> bool:
     return bool((session.login or {}).get("mfa"))
 

@@ -25,6 +25,12 @@ def code(call: Call) -> Response:
     return show(call, "code.html", challenge=call.path["challenge"], problem="")
 
 
+@routes.get("/console/lamps", **page("product.create"))
+def lamps(call: Call) -> Response:
+    """Show a page that a rule about the login opens."""
+    return show(call, "code.html", challenge="", problem="")
+
+
 def _again(call: Call, problem: Problem) -> Response:
     return show(call, "code.html", challenge=typed(call).get("challenge", ""), problem=problem.detail)
 

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from flask_smorest import Blueprint
     from marshmallow import Schema
 
-    from gatepost.features import CallerAttribute
     from gatepost.http.auditing.writer import AuditWriter
     from gatepost.http.operations.addresses import UnreadableAddresses
     from gatepost.http.operations.background import Background
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from gatepost.http.operations.write_probe import WriteProbe
     from gatepost.http.protocol.messages import Translations
     from gatepost.http.request.access import Access
+    from gatepost.http.request.caller_attribute import CallerAttribute
     from gatepost.http.schemas.fields import StrictSchema
     from gatepost.http.schemas.guarded import Guards
     from gatepost.http.schemas.representation import Representation

@@ -7,6 +7,7 @@ only if the caller may view it: a hidden row stays 404.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -18,17 +19,23 @@ from .access import Supposed
 from .call import Call
 from .identity import with_login
 
+log = logging.getLogger("gatepost")
+
 
 def challenge(call: Call, problem: Problem) -> Problem | None:
     """Returns the refusal that replaces this one; None if a stronger login would not help."""
     permission = problem.permission
-    if problem.code != "forbidden" or not permission or call.principal.kind != "user":
+    if problem.code != "forbidden" or call.principal.kind != "user" or not _is_of_endpoint(call, permission):
         return None
     names = call.access.policy.looks_at((permission,)).login
     if not names:
         return None
-    with call.services.database.connected():
-        needed = _needed(call, permission, names)
+    try:
+        with call.services.database.connected():
+            needed = _needed(call, permission, names)
+    except Exception:
+        log.warning("it is unknown if a stronger login may do %s", permission, exc_info=True)
+        return None
     if not needed:
         return None
     parameters = [call.services.caller[name].challenge(value) for name, value in needed.items()]
@@ -36,6 +43,11 @@ def challenge(call: Call, problem: Problem) -> Problem | None:
     return Problem("insufficient_user_authentication", Message(
         "Your login is too weak or too old for this ({permission}). Log in again, with every factor that you have.",
         permission=permission), headers={"WWW-Authenticate": header}, permission=permission)
+
+
+def _is_of_endpoint(call: Call, permission: str) -> bool:
+    """True if a permission is about the rows of the endpoint. A handler may have asked for one about others."""
+    return permission.partition(".")[0] == (call.endpoint.permission or "").partition(".")[0]
 
 
 def _needed(call: Call, permission: str, names: tuple[str, ...]) -> dict[str, Any]:
@@ -71,7 +83,7 @@ def _allows(call: Call, permission: str, login: Mapping[str, Any]) -> bool:
     """True if the policy allows the request with these values, and the actual ones of other attributes."""
     actual = {name: call.principal.login[name] for name in call.services.caller}
     access = Supposed(call.access.policy, with_login(call.principal, {**actual, **login}), call.access.environment)
-    if call.row is not None and permission in call.access.policy.vocabulary.by_permission:
+    if call.row is not None:
         return access.is_certain(permission, call.facts, call.write.unknown)
     if call.endpoint.load is None and not call.endpoint.narrows:
         return access.allows(permission)
