@@ -19,7 +19,6 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from models.engine.errors import RowError
-from policies.syntax.attributes import SUBJECT
 
 from .health.check_result import UNKNOWN, CheckResult, State
 from .http.request.caller_attribute import CallerAttribute
@@ -173,6 +172,8 @@ def malformed(feature: Feature) -> str | None:
 
 
 def _malformed_caller(caller: Any) -> str | None:
+    from policies.syntax.attributes import SUBJECT  # not loaded by `gatepost --help`
+
     if not isinstance(caller, Mapping) or not all(isinstance(each, CallerAttribute) for each in caller.values()):
         return "caller must be a mapping of names to CallerAttribute"
     for name, attribute in caller.items():

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from policies.syntax.vocabulary import Column
-
 if TYPE_CHECKING:
     from models.tables.session import Session
+    from policies.syntax.vocabulary import Column
 
 
 class CallerAttribute(NamedTuple):
@@ -33,4 +32,6 @@ class CallerAttribute(NamedTuple):
     @property
     def column(self) -> Column:
         """The attribute as rules see it."""
+        from policies.syntax.vocabulary import Column  # not loaded by `gatepost --help`
+
         return Column(self.type, True, values=self.values, least=self.least)
