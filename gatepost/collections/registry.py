@@ -220,7 +220,8 @@ class Registry:
                 existing = left_out.get(resource, Resource(resource, frozenset(), collection=resource))
                 left_out[resource] = replace(existing, permissions=existing.permissions | {permission})
         return Vocabulary(resources, self.functions, gone={**self.gone, **gone}, left_out=left_out,
-                          conditions=self.conditions, shares=SHARING not in self.absent)
+                          conditions=self.conditions, shares=SHARING not in self.absent,
+                          login={name: attribute.column for name, attribute in self.features.caller().items()})
 
     @property
     def required_policies(self) -> list[str]:
