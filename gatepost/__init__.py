@@ -19,7 +19,8 @@ how to write a plugin.
     a condition   Condition, Function
     a job         on, every, Task
     a setting     Setting
-    a feature     Feature; BackgroundTask, CheckResult, Installation, Number, Services, State
+    a feature     Feature; BackgroundTask, CallerAttribute, CheckResult, Installation, Number, Services, State;
+                  open_session
     a page        ask, and what is in blueprints.console.pages
     a command     open_instance, Instance, echo
     a row         Rows, is_id, later, new_id, now
@@ -42,10 +43,12 @@ if TYPE_CHECKING:
     from gatepost.commands.printing import echo
     from gatepost.features import Feature, Installation, Number
     from gatepost.health.check_result import CheckResult, State
+    from gatepost.http.credentials.sessions import open_session
     from gatepost.http.operations.background import BackgroundTask
     from gatepost.http.protocol.messages import Message, plural
     from gatepost.http.protocol.problems import Fault, Problem
     from gatepost.http.request.call import Call, Services
+    from gatepost.http.request.caller_attribute import CallerAttribute
     from gatepost.http.request.endpoint import Endpoint
     from gatepost.http.schemas.fields import (
         Bool,
@@ -81,6 +84,7 @@ __all__ = [
     "BackgroundTask",
     "Bool",
     "Call",
+    "CallerAttribute",
     "CheckResult",
     "Collection",
     "Condition",
@@ -138,6 +142,7 @@ __all__ = [
     "now",
     "on",
     "open_instance",
+    "open_session",
     "permission",
     "plural",
     "public",
@@ -152,12 +157,14 @@ _PLACES = {
     "gatepost.commands.printing": "echo",
     "gatepost.features": "Feature Installation Number",
     "gatepost.health.check_result": "CheckResult State",
+    "gatepost.http.credentials.sessions": "open_session",
     "gatepost.http.operations.background": "BackgroundTask",
     "gatepost.jobs.hooks": "every on",
     "gatepost.jobs.task": "Task",
     "gatepost.http.protocol.messages": "Message plural",
     "gatepost.http.protocol.problems": "Fault Problem",
     "gatepost.http.request.call": "Call Services",
+    "gatepost.http.request.caller_attribute": "CallerAttribute",
     "gatepost.http.request.endpoint": "Endpoint",
     "gatepost.collections.asking": "ask",
     "gatepost.collections.collection": "Collection",

@@ -12,6 +12,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import partial
 from pkgutil import resolve_name
@@ -21,18 +22,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from models.engine.errors import RowError
 
 from .health.check_result import UNKNOWN, CheckResult, State
+from .http.request.caller_attribute import CallerAttribute
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from models.engine.database import Database
     from models.tables.tenant import Tenant
+    from models.tables.user import User
     from settings import Settings
 
     from .http.operations.background import BackgroundTask
     from .http.pipeline.application import Departure
-    from .http.request.call import Services
+    from .http.request.call import Call, Services
 
+    Around = Callable[[Call], AbstractContextManager[object]]
     Check = Callable[["Installation"], CheckResult]
 
 _NUMBER = re.compile(r"gatepost_[a-z0-9_]+", re.ASCII)
@@ -98,6 +102,8 @@ class Feature:
     make        takes the services; returns an object that lives as long as the app: `services.feature(name)`
     background  takes the services; returns the background tasks of a serving process
     departure   takes the services; returns a function that gets each response before it is sent
+    around      takes the settings when the app starts; returns (name in the audit log, such as `session.create` → a
+                function that takes the call and returns a context manager around the handlers of that name)
     checks      name → a check for health, `gatepost doctor` and Prometheus; takes the installation
     doctor      name → a check for `gatepost doctor` only; it replaces a check of the same name
     sections    name → a function that returns findings for an option of `gatepost doctor`, such as `--nodes`
@@ -107,6 +113,9 @@ class Feature:
     outdated    takes the installation; returns lines about what an operator must change before or after an upgrade
     news        takes the installation; returns sentences about what an upgrade brought
     demo        takes the installation and an empty tenant; adds demo rows to it, in the current transaction
+    caller      name → an attribute of the caller, for rules
+    next_step   takes the call of a login and its user, after the password was checked and before the session opens, in
+                no transaction. Raises `Problem` (`login_incomplete`) if the login needs another step
     """
 
     name: str
@@ -119,6 +128,7 @@ class Feature:
     make: Callable[[Services], object] | str | None = None
     background: Callable[[Services], Iterable[BackgroundTask]] | str | None = None
     departure: Callable[[Services], Departure] | str | None = None
+    around: Callable[[Settings], Mapping[str, Around]] | str | None = None
     checks: Mapping[str, Check | str] = field(default_factory=dict)
     doctor: Mapping[str, Check | str] = field(default_factory=dict)
     sections: Mapping[str, Callable[[Installation], Iterable[CheckResult]] | str] = field(default_factory=dict)
@@ -127,6 +137,8 @@ class Feature:
     outdated: Callable[[Installation], Iterable[str]] | str | None = None
     news: Callable[[Installation], Iterable[str]] | str | None = None
     demo: Callable[[Installation, Tenant], None] | str | None = None
+    caller: Mapping[str, CallerAttribute] = field(default_factory=dict)
+    next_step: Callable[[Call, User], None] | str | None = None
 
     def call(self, part: Callable[..., Any] | str, *arguments: object) -> Any:
         """Calls a part of this feature, and imports it first if it is given as text. Raises FeatureError."""
@@ -161,6 +173,25 @@ def malformed(feature: Feature) -> str | None:
         return "extends must name a module for each feature"
     if not all(isinstance(part, Mapping) for part in (feature.checks, feature.doctor, feature.sections)):
         return "checks, doctor and sections must be mappings by name"
+    return _malformed_caller(feature.caller)
+
+
+def _malformed_caller(caller: Any) -> str | None:
+    from policies.syntax.attributes import SUBJECT  # not loaded by `gatepost --help`
+
+    if not isinstance(caller, Mapping) or not all(isinstance(each, CallerAttribute) for each in caller.values()):
+        return "caller must be a mapping of names to CallerAttribute"
+    for name, attribute in caller.items():
+        if not isinstance(name, str) or not _NAME.fullmatch(name):
+            return f"the attribute {name!r} of the caller must be small letters, digits and _"
+        if name in SUBJECT or name == "groups":
+            return f"the caller has an attribute {name!r} already"
+        if attribute.type not in (bool, int, str) or type(attribute.strongest) is not attribute.type:
+            return f"the attribute {name!r} must be a bool, int or str, and its strongest value, too"
+        if attribute.type is str and not attribute.values:
+            return f"the attribute {name!r} is a text and needs its values"
+        if not callable(attribute.value) or not callable(attribute.challenge):
+            return f"the attribute {name!r} needs two functions, value and challenge"
     return None
 
 
@@ -172,6 +203,15 @@ class Features:
 
     def __iter__(self) -> Iterator[Feature]:
         return iter(self._features)
+
+    def caller(self) -> dict[str, CallerAttribute]:
+        """Returns the attributes of the caller by name."""
+        return {name: attribute for feature in self._features for name, attribute in feature.caller.items()}
+
+    def next_steps(self) -> tuple[Callable[[Call, User], None], ...]:
+        """Returns the functions that may ask for another step of a login."""
+        return tuple(partial(feature.call, feature.next_step) for feature in self._features
+                     if feature.next_step is not None)
 
     def made(self, services: Services) -> Iterator[tuple[str, object]]:
         """Yields (name of the feature, its object that lives as long as the app). Raises FeatureError."""
@@ -198,6 +238,19 @@ class Features:
                 if not callable(function):
                     raise FeatureError(f"the feature {feature.name!r}: departure returns {function!r}, and no function")
                 yield function
+
+    def around(self, settings: Settings) -> dict[str, tuple[Around, ...]]:
+        """Returns the context managers around handlers, by their name in the audit log. Raises FeatureError."""
+        found: dict[str, tuple[Around, ...]] = {}
+        for feature in self._features:
+            if feature.around is not None:
+                functions = feature.begin("around", settings)
+                if not isinstance(functions, Mapping) or not all(map(callable, functions.values())):
+                    raise FeatureError(f"the feature {feature.name!r}: around returns {functions!r}, "
+                                       "and no functions by name")
+                for name, function in functions.items():
+                    found[name] = (*found.get(name, ()), function)
+        return found
 
     def checks(self, installation: Installation) -> Iterator[tuple[str, Callable[[], CheckResult]]]:
         """Yields (name, check) for health and Prometheus. These checks never raise."""

@@ -387,7 +387,8 @@ def _reading(shape: Shape, range_: Conditions, backward: bool, skipping: bool, d
     page = positions.alias("found")
     places = [getattr(page.c, column.column_name) for column in shape.order.columns]
     # Needs no condition on the tenant: all rows of the branches have passed their filters in this statement.
-    same = shape.model._meta.primary_key == places[-1]
+    # The order ends with the id, which is not the primary key of every table.
+    same = shape.order.columns[-1] == places[-1]
     return shape.model.select(*shape.selected).join(page, on=same).order_by(*_sorted(places, directions))
 
 

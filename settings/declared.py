@@ -15,8 +15,10 @@ from settings.kinds import (
     choice,
     known_origins,
     known_time_zone,
+    mail_sender,
     names,
     seconds,
+    smtp_url,
     switch,
     text,
     url_of,
@@ -124,6 +126,12 @@ class Settings:
     backup_command: str = live("", fields.String(),
                                "command that gets the path of each new backup, to copy it elsewhere")
     backup_prove: bool = live(True, switch(), "prove each scheduled backup by a restore into a temporary folder")
+
+    # mail
+    smtp_url: str = setting("", smtp_url(), "mail server, such as smtps://user:password@host; empty: no mail is sent",
+                            secret=True)
+    mail_from: str = setting("", mail_sender(), "the sender of mail: an address, or Name <address>")
+    mail_notices: bool = setting(True, switch(), "mail users about a new password, address, or network of a login")
 
     # what is kept for how long
     audit_days: int = live(365, whole(0, 36500), "days that audit events are kept; 0: forever")

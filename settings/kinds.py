@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, NamedTuple
+from urllib.parse import unquote, urlsplit
 from zoneinfo import available_timezones
 
 from marshmallow import ValidationError, fields, validate
@@ -77,6 +78,54 @@ def url_of(*schemes: str) -> fields.Field[Any]:
             raise ValidationError(allowed)
 
     return fields.String(validate=check)
+
+
+TLS, STARTTLS, PLAIN = "smtps", "smtp", "smtp+plain"
+_ADDRESS, _NAME = r'[^\s<>@"(),:;\\\[\]\x00-\x1f]+@[^\s<>@"(),:;\\\[\]\x00-\x1f]+', r'[^<>@"\\\x00-\x1f]+'
+_SMTP_PORTS = {TLS: 465, STARTTLS: 587, PLAIN: 25}
+
+
+class SmtpServer(NamedTuple):
+    """A mail server. `security` is the scheme of its URL: `TLS` from the start, `STARTTLS`, or `PLAIN`."""
+
+    security: str
+    host: str
+    port: int
+    user: str
+    password: str
+
+
+def smtp_server(url: str) -> SmtpServer:
+    """Reads the URL of a mail server. Raises ValueError."""
+    parts = urlsplit(url)
+    user, password = unquote(parts.username or ""), unquote(parts.password or "")
+    port = parts.port or _SMTP_PORTS.get(parts.scheme, 0)
+    if (not port or not parts.hostname or parts.path not in ("", "/") or parts.query or parts.fragment
+            or not url.isprintable() or " " in url or bool(user) != bool(password)
+            or (user and parts.scheme == PLAIN) or not f"{user}{password}".isprintable()):
+        raise ValueError(url)
+    return SmtpServer(parts.scheme, parts.hostname, port, user, password)
+
+
+def smtp_url() -> fields.Field[Any]:
+    """Returns a field for the URL of a mail server, or the empty text."""
+    allowed = ("smtps://user:password@host (TLS), smtp://user:password@host (STARTTLS), or smtp+plain://host without "
+               "a password; special characters in user and password as %40")
+
+    def check(value: str) -> None:
+        if value:
+            try:
+                smtp_server(value)
+            except ValueError:
+                raise ValidationError(allowed) from None
+
+    return fields.String(validate=check, error_messages={"invalid": allowed})
+
+
+def mail_sender() -> fields.Field[Any]:
+    """Returns a field for an address with or without a name, or the empty text."""
+    return text(rf"({_ADDRESS}|{_NAME} <{_ADDRESS}>)?",
+                "an address such as gate@example.org, or Name <gate@example.org>")
 
 
 def base_url() -> fields.Field[Any]:

@@ -8,19 +8,22 @@ on in every test.
 
 from __future__ import annotations
 
+import ast
 import itertools
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, TypeVar
 
 import pytest
 from argon2 import PasswordHasher
+from casbin.util import builtin_operators, expression
 from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
@@ -49,10 +52,14 @@ from models.tables.session import Session
 from models.tables.share import Share
 from models.tables.tenant import Tenant
 from models.tables.user import User
-from policies.loading import oracle
-from policies.loading.loader import CASES_FILE
+from policies import Policy
+from policies.invariants import report
+from policies.loading import loader, oracle
+from policies.loading.loader import CASES_FILE, digest, from_files
 from policies.loading.oracle import sampled
 from policies.loading.rule_sets import FULL, files_of
+from policies.syntax.vocabulary import Vocabulary
+from policies.wording.finding import Finding
 from tests.http.held import HeldClient
 
 ROLES = ("guest", "user", "support", "editor", "moderator", "manager", "developer", "owner", "admin")
@@ -208,9 +215,54 @@ def _hashed(password: str) -> str:
 
 @pytest.fixture(autouse=True, scope="session")
 def short_second_opinion() -> Iterator[None]:
-    """Makes each app ask Casbin one question at its start, not for a tenth of a second: tests start many apps."""
+    """Makes the first app with a policy ask Casbin one question at its start, not for a tenth of a second.
+
+    Tests start many apps, most of them with the same policy.
+    """
+    agreed = set[str]()  # versions
+
+    def once(policy: Policy, seconds: float) -> list[Finding]:
+        if policy.version in agreed:
+            return []
+        findings = sampled(policy, most=1)
+        agreed.update([] if findings else [policy.version])
+        return findings
+
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(oracle, "sampled", lambda policy, seconds: sampled(policy, most=1))
+        patch.setattr(oracle, "sampled", once)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def casbin_parses_once() -> Iterator[None]:
+    """Makes Casbin parse a matcher and a pattern once, not for each question, which took two thirds of its time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(expression, "ast", SimpleNamespace(parse=lru_cache(ast.parse)))
+        patch.setattr(builtin_operators, "glob_match", lru_cache(maxsize=10_000)(builtin_operators.glob_match))
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def policies_load_once() -> Iterator[None]:
+    """Reads and checks the same files once: most apps and commands of tests have the same policy."""
+    kept: dict[Any, Policy] = {}
+
+    def once(files: Mapping[str, bytes], vocabulary: Vocabulary, findings: list[Finding] | None = None, *,
+             closing: bool = False) -> Policy:
+        if findings:
+            return from_files(files, vocabulary, findings, closing=closing)
+        key = (digest(files), *files, id(vocabulary), closing, report.broken)  # some tests replace the last one
+        if key not in kept:
+            if len(kept) >= 20:
+                kept.clear()
+            kept[key] = from_files(files, vocabulary, closing=closing)  # which keeps the vocabulary, and its id
+        policy = copy(kept[key])
+        policy.files = dict(policy.files)
+        policy._take(policy.rules)  # its own counts and caches
+        return policy
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(loader, "from_files", once)
         yield
 
 

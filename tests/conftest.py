@@ -15,12 +15,14 @@ from tests.apps import (  # noqa: F401 - pytest finds fixtures by name
     app,
     as_role,
     as_user,
+    casbin_parses_once,
     cheap_passwords,
     client,
     elsewhere,
     given,
     instance_folder,
     no_backup,
+    policies_load_once,
     real_passwords,
     short_second_opinion,
 )
@@ -38,7 +40,7 @@ from tests.rule_files import under  # noqa: F401
 from tests.trials import here  # noqa: F401
 
 # Garbage collection took a quarter of the time.
-gc.set_threshold(50_000, 10, 40)
+gc.set_threshold(300_000, 4, 40)
 
 # A busy machine must not fail a test.
 hypothesis.settings.register_profile("busy machine", parent=hypothesis.settings(), deadline=None,

@@ -304,6 +304,18 @@ def database_url(request: pytest.FixtureRequest) -> str:
     return new_database(request.param, request)
 
 
+@pytest.fixture(scope="module", params=["sqlite"], name="database_url")
+def on_sqlite(request: pytest.FixtureRequest) -> str:
+    """`database_url` for modules that import this, because their answers are the same on each database.
+
+    `each_database` runs one of their tests on Postgres, too.
+    """
+    return new_database(request.param, request)
+
+
+each_database = pytest.mark.parametrize("database_url", ["sqlite", "postgres"], indirect=True, scope="module")
+
+
 @pytest.fixture(scope="module")
 def opened(database_url: str) -> Iterator[Database]:
     """The database of `database_url`, opened without a connection: for tests with threads of their own."""

@@ -44,6 +44,8 @@ BETWEEN: Mapping[tuple[str, str], str] = {
     ("authzen", "policy"): "circumstances and new rows of a question",
     ("backups", "console"): "its button on a page",
     ("console", "sessions"): "its login is a login of the API",
+    ("mail", "console"): "its pages",
+    ("mail", "password_links"): "a mailed link is a password link",
     ("password_links", "console"): "its pages",
     ("policy", "console"): "its pages",
     ("policy_changes", "console"): "its pages",

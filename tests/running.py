@@ -42,12 +42,15 @@ PASSWORD = "a long walk along the shore"
 _copies = itertools.count(1)
 
 
-def wait_until(holds: Callable[[], object]) -> None:
-    """Waits until `holds()` is true. Fails after a time after which it will never be."""
+def wait_until(holds: Callable[[], object], every: float = 0.02) -> None:
+    """Waits until `holds()` is true. Fails after a time after which it will never be.
+
+    every  seconds between two questions; those that run a command or ask a server take longer than they wait
+    """
     deadline = monotonic() + 60
     while not holds():
         assert monotonic() < deadline, "it did not happen"
-        sleep(0.005)
+        sleep(every)
 
 
 def just_started() -> Commands:

@@ -46,7 +46,7 @@ def with_dependents(name: str) -> tuple[str, ...]:
 
 
 CASES = [*dict.fromkeys(map(with_dependents, REMOVABLE)), EVERYTHING]
-OFTEN = (("access_review", "authzen"), EVERYTHING)  # the others are slow
+OFTEN = (EVERYTHING,)  # the others are slow
 
 
 def permissions_without(case: tuple[str, ...]) -> set[str]:
@@ -75,7 +75,9 @@ def test_what_no_endpoint_asks_for_any_more_is_declared(case):
     assert {name for name in lost if "(setting without)" not in vocabulary.gone.get(name, "")} == set()
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: "-".join(case)[:40])
+@pytest.mark.parametrize("case", [
+    pytest.param(case, id="all" if case == EVERYTHING else "-".join(case)[:40],
+                 marks=() if case in OFTEN else pytest.mark.slow) for case in CASES])
 def test_the_shipped_rules_about_it_are_no_findings(case):
     policy = load(SHIPPED, discover(without=case).vocabulary)
     lost = permissions_without(case)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from tests.running import ROOT
@@ -29,19 +31,44 @@ def room(path: Path) -> str:
     return path.relative_to(ROOT).parts[0].removesuffix(".py")
 
 
-def imports(path: Path) -> Iterator[str]:
-    """Yields the top-level name of every import of a file, at any place in the file."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            yield from (alias.name.partition(".")[0] for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            yield room(path) if node.level else node.module.partition(".")[0]
+@dataclass(frozen=True)
+class Facts:
+    """Facts about a file, which is parsed once.
+
+    imports    the top-level names of all its imports, at any place
+    says       True if it has a docstring
+    annotated  True if it has annotations
+    postpones  True if it does not evaluate them
+    """
+
+    imports: frozenset[str]
+    says: bool
+    annotated: bool
+    postpones: bool
+
+    @classmethod
+    @cache
+    def of(cls, path: Path) -> Facts:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        names, annotated = set[str](), False
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import):
+                names.update(alias.name.partition(".")[0] for alias in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                names.add(room(path) if node.level else (node.module or "").partition(".")[0])
+            elif isinstance(node, ast.AnnAssign) or getattr(node, "returns", None) or getattr(node, "annotation", None):
+                annotated = True
+        postpones = any(isinstance(node, ast.ImportFrom) and node.module == "__future__" for node in tree.body)
+        return cls(frozenset(names), bool(ast.get_docstring(tree)), annotated, postpones)
 
 
 def reads_environment(path: Path) -> bool:
     """True if the module reads `os.environ` or `os.getenv`. A WSGI environ does not count."""
     words = {"environ", "environb", "getenv"}
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    text = path.read_text(encoding="utf-8")
+    if not any(word in text for word in words):
+        return False
+    for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Attribute) and node.attr in words:
             if isinstance(node.value, ast.Name) and node.value.id == "os":
                 return True
@@ -60,17 +87,18 @@ def test_every_room_is_covered_by_these_rules():
 
 def test_imports_run_from_app_to_blueprints_to_policies_and_models():
     wrong = {str(path.relative_to(ROOT)): forbidden for path in FILES
-             if (forbidden := {name for name in imports(path) if name in ALLOWED} - ALLOWED[room(path)])}
+             if (forbidden := (Facts.of(path).imports & ALLOWED.keys()) - ALLOWED[room(path)])}
     assert wrong == {}
 
 
 def test_rows_and_rules_do_not_know_the_world_outside():
     inner = [path for path in FILES if room(path) in ("models", "policies", "system")]
-    assert names(path for path in inner if set(imports(path)) & OUTWARD) == []
+    assert names(path for path in inner if Facts.of(path).imports & OUTWARD) == []
 
 
 def test_policies_use_peewee_only_to_write_and_show_sql():
-    users = {path.name for path in FILES if room(path) == "policies" and {"peewee", "playhouse"} & set(imports(path))}
+    users = {path.name for path in FILES
+             if room(path) == "policies" and {"peewee", "playhouse"} & Facts.of(path).imports}
     assert users <= {"sql.py", "explain.py"}
 
 
@@ -86,21 +114,10 @@ def test_only_settings_read_the_environment():
 
 
 def test_every_file_says_what_it_is_for():
-    assert names(path for path in FILES
-                 if path.stat().st_size and not ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))) == []
+    assert names(path for path in FILES if path.stat().st_size and not Facts.of(path).says) == []
 
 
 def test_annotations_are_evaluated_in_no_file():
     # Except in settings/declared.py: the fields of `DECLARED` have the types of the settings.
     assert names(path for path in FILES if path != ROOT / "settings" / "declared.py"
-                 and has_annotations(path) != postpones_annotations(path)) == []
-
-
-def has_annotations(path: Path) -> bool:
-    return any(isinstance(node, ast.AnnAssign) or getattr(node, "returns", None) or getattr(node, "annotation", None)
-               for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
-
-
-def postpones_annotations(path: Path) -> bool:
-    return any(isinstance(node, ast.ImportFrom) and node.module == "__future__"
-               for node in ast.parse(path.read_text(encoding="utf-8")).body)
+                 and Facts.of(path).annotated != Facts.of(path).postpones) == []

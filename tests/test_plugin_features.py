@@ -6,6 +6,7 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 
@@ -15,6 +16,7 @@ from flask import Flask
 from gatepost import Feature
 from gatepost.collections.plugins.contents import PluginError
 from gatepost.collections.plugins.discovery import discover
+from gatepost.features import FeatureError
 from tests.apps import Given, close, log_in, make_app, new_instance
 from tests.databases import new_database
 from tests.http.console.pages import Seen, visit
@@ -115,6 +117,38 @@ def plugin(**parts: object) -> ModuleType:
 def test_what_cannot_be_used_stops_the_start_with_a_sentence(parts, sentence):
     with pytest.raises(PluginError, match=re.escape(sentence)):
         discover((plugin(**parts),))
+
+
+def test_a_function_around_a_handler_runs_in_its_transaction(tmp_path, request):
+    seen = []
+
+    @contextmanager
+    def around(call):
+        before = call.row.title
+        yield
+        seen.append((before, call.row.title, call.services.database.in_transaction()))
+
+    module = plugin(around=lambda settings: {"article.update": around})
+    url = new_database("sqlite", request)
+    app = make_app(new_instance(tmp_path / "instance", url, "default"), url, [module])
+    try:
+        given = Given(app, "default")
+        article, admin = given.article(title="Old"), log_in(app, given.user("admin"))
+        assert admin.patch(f"/api/articles/{article.id}", {"title": "New"}).status_code == 200
+        assert admin.patch(f"/api/articles/{article.id}", {"title": ""}).status_code == 400
+        assert admin.get(f"/api/articles/{article.id}").status_code == 200
+    finally:
+        close(app)
+    assert seen == [("Old", "New", True)]
+
+
+@pytest.mark.parametrize("functions", [None, [], {"article.update": 5}])
+def test_what_is_no_function_around_a_handler_stops_the_start(functions, tmp_path, request):
+    module = plugin(around=lambda settings: functions)
+    url = new_database("sqlite", request)
+    folder = new_instance(tmp_path / "instance", url, "default")
+    with pytest.raises(FeatureError, match="the feature 'rates': around returns .* and no functions by name"):
+        make_app(folder, url, [module])
 
 
 def test_what_extends_a_feature_that_is_left_out_is_not_imported():

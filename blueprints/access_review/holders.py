@@ -215,9 +215,10 @@ class Holders:
     def _programs(self) -> Holders | None:
         """Returns the same question about tokens instead of logins.
 
-        It is None if tokens do not count, or if no rule reads the kind of the caller.
+        It is None if tokens do not count, or if no rule reads the kind of the caller, or their login.
         """
-        if self._tokens is None or KIND.name not in self._policy.looks_at(self._question.permissions).sub:
+        reads = self._policy.looks_at(self._question.permissions)
+        if self._tokens is None or (KIND.name not in reads.sub and not reads.login):
             return None
         return Holders(self._database, self._policy, replace(self._question, kind="service"), viewer=self._viewer,
                        guards=self._guards, ranks=self._ranks, certain=self._certain)

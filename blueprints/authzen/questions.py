@@ -19,7 +19,7 @@ from blueprints.policy.new_rows import drafted
 from gatepost import Call, Collection, Endpoint, Fault, Message, Problem, Rows, is_id
 from gatepost.http.request.access import Access, Supposed
 from gatepost.http.request.active import is_active
-from gatepost.http.request.identity import guest, principal_of
+from gatepost.http.request.identity import guest, principal_of, with_login
 from gatepost.http.request.implied import ImpliedRequests, implied_requests
 from gatepost.http.request.reasons import hidden_of
 from gatepost.rules.redaction import hidden_fields_read
@@ -27,6 +27,7 @@ from models.tables import share
 from models.tables.service_token import ServiceToken
 from models.tables.user import User
 from policies import Principal
+from policies.evaluation.principal import Login
 from policies.questions.holders import Undetermined
 from policies.syntax.attributes import ENVIRONMENT
 
@@ -52,13 +53,31 @@ def subject_of(call: Call, described: JsonObject) -> Subject | None:
     if kind == USER and id == GUEST:
         return Subject(guest(call.tenant_id)) if call.tenant_id == call.services.guest_tenant else None
     if kind == USER:
-        return _person(call, id)
+        return _logged_in(call, _person(call, id), described)
     if kind == ROLE and id in call.access.policy.roles.of_users:
-        return role(call, id)
+        return _logged_in(call, role(call, id), described)
     if kind == SERVICE and is_id(id) and call.services.collections["tokens"].sees(call, id):
         token = Rows(ServiceToken, call.tenant_id).find(id)
         return None if token is None else service(call, token)
     return None
+
+
+def _logged_in(call: Call, subject: Subject | None, described: JsonObject) -> Subject | None:
+    """Returns a user with the attributes of a login that the properties of the subject name."""
+    login = _login(call, described)
+    if subject is None or not login:
+        return subject
+    return replace(subject, principal=with_login(subject.principal, login))
+
+
+def _login(call: Call, described: JsonObject) -> Login:
+    """Returns the properties of a subject that are attributes of a login. Others count for nothing."""
+    properties, login = described.get("properties", {}), Login()
+    for name, column in call.access.policy.vocabulary.login.items():
+        value = properties.get(name)
+        if type(value) is column.type and (not column.values or value in column.values):
+            login[name] = value
+    return login
 
 
 def role(call: Call, name: str) -> Subject:
@@ -101,13 +120,13 @@ class Cache:
 
     def __init__(self, call: Call) -> None:
         self._call = call
-        self._subjects: dict[tuple[str, str], Subject | None] = {}
+        self._subjects: dict[tuple[object, ...], Subject | None] = {}
         self._rows: dict[str, dict[str, Any]] = {}
         self._shares: dict[str, dict[str, list[tuple[str, str]]]] = {}
 
     def subject(self, described: JsonObject) -> Subject | None:
         """Returns the subject, as `subject_of` does."""
-        key = described["type"], described["id"]
+        key = described["type"], described["id"], *_login(self._call, described).items()
         if key not in self._subjects:
             self._subjects[key] = subject_of(self._call, described)
         return self._subjects[key]

@@ -199,15 +199,17 @@ def refused(problem: Problem) -> Response:
     if call is None:  # refused before the caller was identified
         return problem_response(problem)
     g.problem = problem.code
+    again = f"{LOGIN}?next={quote(_wanted(call), safe='/')}"
     if problem.code in _WITHOUT_LOGIN:
-        response = see_other(call, f"{LOGIN}?next={quote(_wanted(call), safe='/')}")
+        response = see_other(call, again)
         response.headers.update(_kept(problem))
         return response
     say = call.services.translations.wanted(call.request).say
     values: dict[str, Any] = {
         "title": say(CATALOGUE[problem.code][1]), "detail": say(problem.detail), "code": problem.code,
         "faults": [say(fault.detail) for fault in problem.faults],
-        "reason": say(problem.reason) if problem.reason else "", "by_policy": bool(problem.permission)}
+        "reason": say(problem.reason) if problem.reason else "", "by_policy": bool(problem.permission),
+        "again": again if problem.code == "insufficient_user_authentication" else ""}
     try:
         with call.services.database.connected():
             response = show(call, "refused.html", problem.status, **values)
@@ -248,7 +250,8 @@ def drawn_again(draw: Callable[[Call, Problem], Response], statuses: Container[i
                 response = draw(call, problem)
         except Problem:  # the page of the form is refused, too
             return refused(problem)
-        response.status_code = problem.status
+        if response.status_code != 303:  # the next step of a login has a page of its own
+            response.status_code = problem.status
         response.headers.update(_kept(problem))
         return response
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
+from urllib.parse import quote
 
 from flask import Response
 
@@ -31,7 +32,10 @@ def _drawn(call: Call, wanted: str, email: str = "", problem: Problem | None = N
 
 
 def _again(call: Call, problem: Problem) -> Response:
+    """Draws the form again, or leads to the page of the next step."""
     sent = typed(call)
+    if problem.code == "login_incomplete" and "Location" in problem.headers:
+        return see_other(call, f"{problem.headers['Location']}?next={quote(inside(sent.get('_next')), safe='/')}")
     return _drawn(call, inside(sent.get("_next")), sent.get("email", ""), problem)
 
 

@@ -18,7 +18,7 @@ from gatepost import Call, Collection, Fault, Id, Line, Message, Problem, Routes
 from gatepost.collections.names import Names, shown_to
 from gatepost.http.request.access import Supposed
 from gatepost.http.request.call import Peer
-from gatepost.http.request.identity import guest, principal_of
+from gatepost.http.request.identity import guest, principal_of, with_login, without_login
 from gatepost.http.request.implied import implied_requests
 from gatepost.http.request.reasons import hidden_of
 from gatepost.rules.redaction import hidden_fields_read, refuse_hidden_fields, trouble, visible_persons, withheld
@@ -272,7 +272,10 @@ def named_principal(call: Call, who: str) -> tuple[dict[str, Any] | None, Princi
     if who in call.access.policy.roles:
         return None, Principal("<id>", "user:<id>", who, call.tenant_id, "<department>")
     user = named_person(call, who)
-    return dict(user.__data__), principal_of(user)
+    principal = principal_of(user)
+    if user.id == call.principal.id and call.services.caller and call.principal.kind == "user":
+        principal = with_login(principal, call.principal.login)  # of others, the login is unknown
+    return dict(user.__data__), principal
 
 
 def _scoped(call: Call, principal: Principal) -> Principal:
@@ -286,4 +289,4 @@ def _scoped(call: Call, principal: Principal) -> Principal:
         faults = [Fault("invalid_parameter", "A guest has no token.", parameter="scope")]
     if faults:
         raise Problem.of(faults, "invalid_parameter")
-    return replace(principal, kind="service", scopes=frozenset(scopes))
+    return replace(without_login(principal), kind="service", scopes=frozenset(scopes))

@@ -20,6 +20,7 @@ from policies.evaluation.compiled import NO_OBJECT, compiled, no_shares, value_o
 from policies.evaluation.plan import branches, contradicts
 from policies.evaluation.principal import Environment
 from policies.evaluation.rights import rights_to
+from policies.syntax.attributes import is_of_login
 from policies.syntax.expression import (
     GROUPS,
     Ago,
@@ -106,6 +107,8 @@ class Callers:
 
     def _answer(self, atom: Atom, permission: str) -> Expression:
         """Returns the answer to an atom if it is the same for all callers and rows; else the atom."""
+        if not self.subject.is_guest and any(map(is_of_login, attributes(atom))):
+            raise NoSql("a condition asks how the caller logged in, and so differs between requests of one user")
         constants = [attribute for attribute in attributes(atom) if self.is_constant(attribute)]
         if len(constants) == len(attributes(atom)):
             return compiled(atom, permission)(self._principal, NO_OBJECT, self.environment, no_shares)

@@ -54,7 +54,7 @@ def identify(services: Services, request: Request) -> tuple[Principal, str | Non
     if renewable is None:
         raise sessions.invalid({"Set-Cookie": _cookie(services.settings, request, "", 0)})
     session, user = renewable
-    return identity.principal_of(user), session.id
+    return identity.logged_in(services, identity.principal_of(user), session.id), session.id
 
 
 def exchange(call: Call, token: str) -> dict[str, Any]:
@@ -189,6 +189,8 @@ def _check_password(call: Call) -> None:
         raise Problem("forbidden", "This password has expired. Ask an administrator for a new one.")
     if user.role not in call.access.policy.roles.of_users:
         raise lost_role(user.role)
+    for next_step in call.services.next_steps:
+        next_step(call, user)
     fresh = None
     if passwords.outdated(user.password_hash):
         fresh = passwords.hash_password(password)

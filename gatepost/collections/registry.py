@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.resources.abc import Traversable
@@ -37,11 +38,30 @@ from .routes import Routes, blueprint, described
 if TYPE_CHECKING:
     import flask_smorest
 
+    from ..features import Around
+    from ..http.request.call import Call
+
 Group = tuple[str, str, Sequence[Endpoint]]
 """Name, description and endpoints of a group in the documentation."""
 
 VERBS = ("view", "create", "update", "delete", "export", "import", "manage", "share")
 SHARING = "sharing"  # the feature whose endpoints the collections declare
+
+
+def surrounded(endpoint: Endpoint, around: Mapping[str, Sequence[Around]]) -> Endpoint:
+    """Returns the endpoint with the functions of its name in the audit log around its handler."""
+    functions = around.get(endpoint.recorded or endpoint.permission or "", ())
+    if not functions or not endpoint.writes:
+        return endpoint
+    handler = endpoint.handler
+
+    def handle(call: Call) -> Any:
+        with ExitStack() as stack:
+            for function in functions:
+                stack.enter_context(function(call))
+            return handler(call)
+
+    return replace(endpoint, handler=handle)
 
 
 def why_left_out(name: str, features: Container[str]) -> str:
@@ -64,6 +84,7 @@ class Registry:
     absent           shipped features that it names, likewise
     conditions       word → a plugin's condition for the condition column
     features         declarations of blueprints and plugins besides their endpoints
+    around           name in the audit log → functions of features around the handlers of that name
     extra            names of further plugins for `pkgutil.resolve_name`: `package.module`, `package.module:Collection`
     """
 
@@ -81,6 +102,7 @@ class Registry:
     conditions: Mapping[str, Condition] = field(default_factory=dict)
     features: Features = field(default_factory=lambda: Features(()))
     absent: Mapping[str, Feature] = field(default_factory=dict)
+    around: Mapping[str, Sequence[Around]] = field(default_factory=dict)
 
     def endpoints(self) -> Sequence[Group]:
         """Returns (name, description, endpoints) of every group."""
@@ -92,6 +114,9 @@ class Registry:
             *((name, routes.about, routes.over(self.collections.values())) for name, routes in self.routes.items()),
             *((name, (type(collection).__doc__ or "").strip(), collection.served)
               for name, collection in self.collections.items()))
+        if self.around:
+            groups = tuple((name, about, [surrounded(endpoint, self.around) for endpoint in endpoints])
+                           for name, about, endpoints in groups)
         if "jobs" in self.collections:
             return groups
         # Without the collection `jobs`, no client could get the result of an asynchronous request.
@@ -150,9 +175,11 @@ class Registry:
         return [described(*group) for group in groups if group[2]]
 
     def served(self, settings: Settings) -> Registry:
-        """Returns the registry without the routes that a setting turns off."""
+        """Returns the registry without the routes that a setting turns off, and with functions around handlers."""
         routes = {name: group for name, group in self.routes.items() if group.when is None or group.when(settings)}
-        return self if routes.keys() == self.routes.keys() else replace(self, routes=routes)
+        around = self.features.around(settings)
+        unchanged = routes.keys() == self.routes.keys() and not around
+        return self if unchanged else replace(self, routes=routes, around=around)
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
@@ -193,7 +220,8 @@ class Registry:
                 existing = left_out.get(resource, Resource(resource, frozenset(), collection=resource))
                 left_out[resource] = replace(existing, permissions=existing.permissions | {permission})
         return Vocabulary(resources, self.functions, gone={**self.gone, **gone}, left_out=left_out,
-                          conditions=self.conditions, shares=SHARING not in self.absent)
+                          conditions=self.conditions, shares=SHARING not in self.absent,
+                          login={name: attribute.column for name, attribute in self.features.caller().items()})
 
     @property
     def required_policies(self) -> list[str]:

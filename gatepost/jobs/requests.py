@@ -22,6 +22,7 @@ from models.tables.job import Job, enqueue, unfinished
 from models.tables.service_token import ServiceToken
 from models.tables.user import User
 from policies import Principal
+from policies.evaluation.principal import Login
 
 from ..http.pipeline import stages
 from ..http.protocol.messages import Message
@@ -98,6 +99,8 @@ def _write_down(call: Call, kind: str, admit: Admit | None) -> dict[str, Any]:
     payload = {"method": request.method, "path": request.path, "query": request.query_string.decode("latin-1"),
                "address": call.address, "size": pending.size,
                "headers": {name: request.headers[name] for name in _HEADERS if name in request.headers}}
+    if call.services.caller:
+        payload["login"] = {name: principal.login[name] for name in call.services.caller}
     if admit is not None:
         admit(call, kind, payload)
     job = enqueue(call.tenant_id, kind, payload, id=pending.id, owner_id=principal.id,
@@ -146,7 +149,8 @@ def caller(services: Services, job: Job) -> Principal:
         raise Problem("invalid_token", "The account that asked for this is no longer active.")
     requested = None if job.scopes is None else frozenset(job.scopes)
     if job.token_id is None:
-        return replace(identity.principal_of(user), scopes=requested)
+        principal = replace(identity.principal_of(user), scopes=requested)
+        return identity.with_login(principal, Login(job.payload["login"])) if "login" in job.payload else principal
     bearer = ServiceToken.bearer(services.database, job.token_id)
     if bearer is None or bearer.user_id != user.id:
         raise Problem("invalid_token", "The service token that asked for this was revoked.")

@@ -191,8 +191,14 @@ def of_all() -> pw.ModelSelect[Audit]:
 def _adding(database: Database) -> Prepared:
     # One statement that also checks the erasures, because every write calls it.
     erased = Erasure.select(pw.SQL("1")).where(Erasure.user_id == Bind(_PERSON))
-    row = pw.Select(columns=[Bind(name) for name in _EMPTY]).where(~pw.fn.EXISTS(erased))
-    return prepare(database, Audit.insert_from(row, [Audit._meta.fields[name] for name in _EMPTY]))
+    values: dict[str, pw.Node] = {name: Bind(name) for name in _EMPTY}
+    if database.dialect == "sqlite":
+        # For INSERT … SELECT, SQLite sets a savepoint, at which FTS5 writes the words of the transaction so far. So a
+        # row without a principal is refused instead.
+        values["principal"] = pw.Case(None, [(pw.fn.EXISTS(erased), None)], Bind("principal"))
+        return prepare(database, Audit.insert(values).on_conflict_ignore())
+    row = pw.Select(columns=list(values.values())).where(~pw.fn.EXISTS(erased))
+    return prepare(database, Audit.insert_from(row, [Audit._meta.fields[name] for name in values]))
 
 
 def _person(principal: str) -> str | None:

@@ -8,7 +8,7 @@ import peewee as pw
 
 from models.engine.database import Database
 from models.engine.prepared import Bind, Prepared, cache_sql, prepare
-from models.records.columns import IdField, ListField, TimeField
+from models.records.columns import IdField, JsonField, ListField, TimeField
 from models.records.rows import Rows, expire, locked
 from models.records.table import Record
 from models.records.times import later, now
@@ -41,7 +41,8 @@ class Session(Record):
     (`recent`, each with the time of its use, the oldest first). All sessions that descend from one login share
     `family`. `last_used_at` is the last time that the session was opened or refreshed, or the console was used. It ends
     at `expires_at`. A refresh or use extends that, up to `absolute_expires_at`; `revoke` ends the session at once. Its
-    row is deleted some time later: a token of a missing session is as invalid as one of an ended session.
+    row is deleted some time later: a token of a missing session is as invalid as one of an ended session. `login` is
+    what features noted of the login, by name.
     """
 
     owner_id = IdField()
@@ -55,6 +56,7 @@ class Session(Record):
     revoked_at = TimeField(null=True)
     address = pw.TextField(null=True)
     device = pw.TextField(null=True)
+    login = JsonField(null=True)
 
     class Meta:
         table_name = "sessions"

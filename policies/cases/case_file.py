@@ -16,7 +16,7 @@ from typing import Any
 import yaml
 
 from ..evaluation.policy import Policy
-from ..evaluation.principal import FixedEnvironment, Principal
+from ..evaluation.principal import FixedEnvironment, LoggedIn, Login, Principal
 from ..evaluation.rights import RIGHTS
 from ..loading.files import Unreadable, read_text
 from ..syntax.addresses import normalized
@@ -146,7 +146,7 @@ class _Reader(Nodes):
         return environment.having(values)
 
     def principal(self, name: str, key: yaml.Node, node: yaml.Node) -> Principal:
-        parts = self.mapping(node, f"principal {name!r}", _PRINCIPAL)
+        parts = self.mapping(node, f"principal {name!r}", (*_PRINCIPAL, *self.vocabulary.login))
         role = self.word(parts.get("role"), "role")
         is_role = role is not None and (self.roles is None or role in self.roles)
         if role is None:
@@ -163,7 +163,7 @@ class _Reader(Nodes):
             if kind == "guest" and part in parts:
                 self.warn(parts[part], f"a guest has no {part}")
         scopes = self.scopes_of(kind, key, parts.get("scopes"))
-        return Principal(
+        return LoggedIn(
             id=identity,
             key=GUEST if identity is None else f"user:{identity}",
             role=role or GUEST,
@@ -172,7 +172,22 @@ class _Reader(Nodes):
             kind=kind,
             groups=tuple(word for word, _ in self.words(parts.get("groups"), "groups")),
             scopes=scopes,
+            login=self.login(kind, parts),
         )
+
+    def login(self, kind: str, parts: Mapping[str, yaml.Node]) -> Login:
+        """Reads the attributes that features declare. An omitted one is false for a user, or missing."""
+        login = Login()
+        for name, column in self.vocabulary.login.items():
+            if name not in parts:
+                login[name] = False if kind == "user" and column.type is bool else None
+                continue
+            if kind != "user":
+                self.warn(parts[name], f"only a user has {name}; a {kind} has no login")
+            login[name] = value = self.value(parts[name])
+            if value is not None and (type(value) is not column.type or (column.values and value not in column.values)):
+                self.report(parts[name], f"{name} is {_TYPES[column.type]}")
+        return login
 
     def scopes_of(self, kind: str, key: yaml.Node, node: yaml.Node | None) -> frozenset[str] | None:
         if node is None:

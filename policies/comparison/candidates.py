@@ -9,19 +9,19 @@ that agree in some existing zone. A proof holds in every zone; an example is pos
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from functools import cached_property
 from ipaddress import IPv6Network, ip_network
-from itertools import islice
+from itertools import islice, product
 
 from ..evaluation.policy import Policy
 from ..evaluation.principal import OPERATOR
 from ..evaluation.rights import rights_to
 from ..syntax.addresses import MAPPED, Network, network, normalized, within
-from ..syntax.attributes import ENVIRONMENT, REQUESTS, SUBJECT
+from ..syntax.attributes import ENVIRONMENT, REQUESTS, SUBJECT, is_of_login
 from ..syntax.durations import later
 from ..syntax.expression import (
     ADDRESS,
@@ -95,12 +95,14 @@ class Ground:
     """A caller, the permission that they ask for, and its resource.
 
     named  the keys of users whom rules name; a caller who is only a role is none of them
+    login  attributes of the caller that features declare
     """
 
     subject: Subject
     permission: str
     resource: Resource
     named: frozenset[str] = frozenset()
+    login: Mapping[str, Column] = field(default_factory=dict)
 
     @property
     def shareable(self) -> bool:
@@ -124,7 +126,8 @@ class Ground:
     def variables(self, goal: Expression) -> list[Variable]:
         """Returns the variables of a goal: those of the caller, then of the circumstances, then of the object."""
         read = tuple(dict.fromkeys(atoms(goal)))
-        groups = list(self._groups(read))
+        together = self._together_in(read)
+        groups = list(self._groups(read, together))
         readings = tuple(self._readings(groups, read))
         variables = [_showing(_of_clock(read), readings)] if readings else []
         other_inputs = dict.fromkeys(item for atom in read for item in inputs_of(atom)
@@ -132,7 +135,8 @@ class Ground:
         for group in groups:
             pool = self._pool(group, read, readings)
             linked = group if NOW in group and any(_asks_age(atom) for atom in read) else ()
-            of_group = [Variable(bundle, tuple(self._values(bundle, pool)), linked) for bundle in self._bundles(group)
+            of_group = [Variable(bundle, tuple(self._values(bundle, pool)), linked)
+                        for bundle in _bundles(group, together)
                         if bundle != (GROUPS,) and not (readings and bundle[0] in CLOCK)]
             variables += of_group
             if GROUPS in group:
@@ -153,27 +157,25 @@ class Ground:
         tenant = ((TENANT, Attribute("obj", "tenant_id")),) if "tenant_id" in columns else ()
         return ((ID, KEY), (DATE, WEEKDAY), (METHOD, REQUEST), *tenant, *same)
 
-    def _bundles(self, group: Iterable[Attribute]) -> Iterator[Attributes]:
-        remaining = dict.fromkeys(group)
-        while remaining:
-            first = next(iter(remaining))
-            bundle = next((together for together in self._together if first in together), (first,))
-            for attribute in bundle:
-                remaining.pop(attribute, None)
-            yield bundle
+    def _together_in(self, read: Sequence[Atom]) -> tuple[Attributes, ...]:
+        """Returns `_together`, with what is read of the caller's login: only a user has one."""
+        login = dict.fromkeys(one for atom in read for one in attributes(atom) if is_of_login(one))
+        return (*self._together, (KIND, *login)) if login else self._together
 
     def _column(self, attribute: Attribute) -> Column:
         if attribute.root == "obj":
             return self.resource.columns[attribute.name]
         if attribute.root == AGE:
             return Column(int, self.resource.columns[attribute.name].nullable)
+        if is_of_login(attribute):
+            return self.login[attribute.name]
         return (SUBJECT if attribute.root == "sub" else ENVIRONMENT)[attribute.name]
 
-    def _groups(self, read: Sequence[Atom]) -> Iterator[Attributes]:
+    def _groups(self, read: Sequence[Atom], together: tuple[Attributes, ...]) -> Iterator[Attributes]:
         """Yields groups of attributes that are compared with each other, or that name groups of the caller."""
         linked: dict[Attribute, Attributes] = {}
         for atom in read:
-            joined = [member for compared in _compared(atom) for bundle in self._bundles((compared,))
+            joined = [member for compared in _compared(atom) for bundle in _bundles((compared,), together)
                       for member in bundle]
             group = tuple(dict.fromkeys(member for each in joined for member in linked.get(each, (each,))))
             linked.update(dict.fromkeys(group, group))
@@ -239,6 +241,8 @@ class Ground:
             yield from ((day, date.fromisoformat(day).isoweekday()) for day in days)
         elif bundle == (METHOD, REQUEST):
             yield from REQUESTS.items()
+        elif bundle[0] == KIND and len(bundle) > 1:
+            yield from self._logins(bundle[1:], pool)
         else:
             yield from ((value,) * len(bundle) for value in self._possible(bundle[0], pool))
 
@@ -259,6 +263,19 @@ class Ground:
             yield from (value for value in pool if type(value) is column.type and _fits(value, attribute, column))
         if column.nullable or (of_object and attribute.name in self.may_lack):
             yield None
+
+    def _logins(self, read: Attributes, pool: Sequence[Value]) -> Iterator[tuple[Value, ...]]:
+        """Yields a kind of caller with the values that these attributes of a login can have."""
+        yield "guest" if self.subject.is_guest else "service", *(None for _ in read)
+        if not self.subject.is_guest:
+            yield from (("user", *values) for values in product(*(self._of_login(one, pool) for one in read)))
+
+    def _of_login(self, attribute: Attribute, pool: Sequence[Value]) -> Sequence[Value]:
+        column = self.login[attribute.name]
+        if column.type is bool:
+            return True, False
+        return column.values or [value for value in pool if type(value) is column.type and (
+            not isinstance(value, int) or column.least is None or value >= column.least)]
 
     def _identities(self, pool: Sequence[Value]) -> Iterator[tuple[Value, ...]]:
         if self.subject.is_guest:
@@ -286,6 +303,17 @@ def elsewhere(*policies: Policy) -> str | None:
     addresses = addresses_near(literals, networks, 1)
     return next((address for address in addresses if address not in literals
                  and not any(within(address, network) for network in networks)), None)
+
+
+def _bundles(group: Iterable[Attribute], together: tuple[Attributes, ...]) -> Iterator[Attributes]:
+    """Yields the attributes of a group, with all that get their values together with one of them."""
+    remaining = dict.fromkeys(group)
+    while remaining:
+        first = next(iter(remaining))
+        bundle = next((each for each in together if first in each), (first,))
+        for attribute in bundle:
+            remaining.pop(attribute, None)
+        yield bundle
 
 
 def _compared(atom: Atom) -> tuple[Attribute, ...]:

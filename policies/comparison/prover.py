@@ -15,8 +15,8 @@ from typing import Any
 
 from ..evaluation.compiled import NO_OBJECT, Row, compiled
 from ..evaluation.policy import Policy
-from ..evaluation.principal import FixedEnvironment, Principal
-from ..syntax.attributes import as_written, in_words
+from ..evaluation.principal import FixedEnvironment, LoggedIn, Login, Principal
+from ..syntax.attributes import as_written, in_words, is_of_login
 from ..syntax.durations import later
 from ..syntax.expression import (
     ID,
@@ -93,7 +93,8 @@ class Prover:
             return None
         facts, with_object = result
         own_facts = facts if subject.key is None else _of_person(facts, subject.key)
-        ground = Ground(subject, permission, self._vocabulary.by_permission[permission], self._named)
+        ground = Ground(subject, permission, self._vocabulary.by_permission[permission], self._named,
+                        self._vocabulary.login)
         return witness(ground, own_facts, with_object=with_object)
 
     def possible(self, goal: Expression, subject: Subject, permission: str) -> bool:
@@ -116,7 +117,7 @@ class Prover:
         resource = self._vocabulary.by_permission[permission]
         # All users whom the goal does not name have the same facts: five hundred users are one search.
         alike = subject if subject.key is None or named_in(goal, (subject.key,)) else Subject(subject.role, _ANYBODY)
-        ground = Ground(alike, permission, resource, self._named)
+        ground = Ground(alike, permission, resource, self._named, self._vocabulary.login)
         key = (goal, self._kind_of[permission], alike.is_guest, alike.key, ground.shareable)
         if key not in self._results:
             self._results[key] = self._normal(goal, ground, key[1:])
@@ -334,7 +335,7 @@ def witness(ground: Ground, facts: Facts, *, with_object: bool) -> Witness:
     own_id = None if subject.is_guest else (subject.key or "").removeprefix("user:") or _ME
     id = facts.get(ID, own_id)
     kind = facts.get(KIND, "guest" if subject.is_guest else "user")
-    principal = Principal(
+    principal = LoggedIn(
         id=None if id is None else str(id),
         key=str(facts.get(KEY, subject.role if id is None else f"user:{id}")),
         role=subject.role,
@@ -342,6 +343,8 @@ def witness(ground: Ground, facts: Facts, *, with_object: bool) -> Witness:
         department=_text(facts.get(Attribute("sub", "department"))),
         kind=str(kind),
         groups=tuple(str(item.group) for item, value in facts.items() if isinstance(item, InGroup) and value),
+        login=Login({item.name: value for item, value in facts.items()
+                     if isinstance(item, Attribute) and is_of_login(item)}),
     )
     values = {item.name: value for item, value in facts.items() if isinstance(item, Attribute) and item.root == "env"}
     environment = _at(facts).having(values)

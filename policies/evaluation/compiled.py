@@ -12,6 +12,7 @@ from operator import attrgetter
 from typing import Any
 
 from ..syntax.addresses import within
+from ..syntax.attributes import is_of_login
 from ..syntax.durations import ago
 from ..syntax.expression import (
     COMPARE,
@@ -166,6 +167,8 @@ def value_of(attribute: Parameter) -> Callable[[Principal, Row, Any], Any]:
         seconds = attribute.seconds
         return lambda s, o, e: ago(e.now, seconds)
     name, read = attribute.name, attrgetter(attribute.name)
+    if is_of_login(attribute):
+        return lambda s, o, e: s.login[name]
     if attribute.root == "sub":
         return lambda s, o, e: read(s)
     if attribute.root == "obj":
@@ -181,7 +184,7 @@ def _comparison(comparison: Comparison) -> Test:
         column = left.name
         if isinstance(right, str | int):
             return lambda s, o, e, x: o[column] == right
-        if isinstance(right, Attribute) and right.root == "sub":
+        if isinstance(right, Attribute) and right.root == "sub" and not is_of_login(right):
             read = attrgetter(right.name)
             return lambda s, o, e, x: (value := o[column]) is not None and value == read(s)
     compare, first = COMPARE[comparison.operator], value_of(left)

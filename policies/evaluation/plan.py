@@ -42,7 +42,7 @@ class Plan:
     """The rows on which a permission is given: those that one of `allows` picks and none of `denies` does.
 
     `allows` is None when every row is allowed that is not denied. `uses_environment` is true if another
-    hour or address could have given another plan; `columns` are the columns that must be read to evaluate a row;
+    hour, address or login could have given another plan; `columns` are the columns that must be read to evaluate a row;
     `groups` is the number of the caller's groups, if a condition compares a column with them.
     """
 

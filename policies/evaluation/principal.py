@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
 from typing import Any, Protocol
 
 from ..syntax.vocabulary import date_time
 
 OPERATOR = "operator"  # the key of an administrator without an id: who imports rows by a command
+
+
+class Login(dict[str, Any]):
+    """Values of attributes of the caller that features declare, by name. All others are missing."""
+
+    def __missing__(self, name: str) -> Any:
+        return None
+
+
+NO_LOGIN: Mapping[str, Any] = Login()
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +38,18 @@ class Principal:
     kind: str = "user"
     groups: tuple[str, ...] = ()
     scopes: frozenset[str] | None = None
+
+    @property
+    def login(self) -> Mapping[str, Any]:
+        """Values of attributes that features declare. `login[name]` is None if a value is missing."""
+        return NO_LOGIN
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedIn(Principal):
+    """A caller with a login, of which features know more: `r.sub.mfa`."""
+
+    login: Mapping[str, Any] = field(default_factory=Login, compare=False)
 
 
 class Environment(Protocol):

@@ -7,6 +7,7 @@ from functools import cached_property
 from time import monotonic
 from typing import Any
 
+from ..syntax.attributes import is_of_login
 from ..syntax.expression import (
     Atom,
     Comparison,
@@ -72,7 +73,8 @@ class Residual:
             attribute for atom, of_object in used.items() if of_object for attribute in attributes(atom)
             if attribute.root != "obj"
         ))
-        self._uses_environment = any(attribute.root == "env" for atom in used for attribute in attributes(atom))
+        self._uses_environment = any(
+            attribute.root == "env" or is_of_login(attribute) for atom in used for attribute in attributes(atom))
         self._tests = tuple(compiled(atom, permission) for atom in self._settled)
         self._readers = tuple(value_of(attribute) for attribute in self._parameters)
         self._prefixes = tuple(dict.fromkeys(

@@ -13,7 +13,7 @@ from ..evaluation.grants import ALWAYS_WORD
 from ..evaluation.policy import Policy
 from ..evaluation.rights import RIGHTS, rights_to
 from ..syntax.addresses import network
-from ..syntax.attributes import ENVIRONMENT, SUBJECT
+from ..syntax.attributes import ENVIRONMENT, SUBJECT, subject_of
 from ..syntax.conditions import Branch
 from ..syntax.expression import (
     COMPARE,
@@ -216,7 +216,8 @@ class Conditions:
             return None
         name = atom.left.name
         if atom.left.root != "obj":
-            return _settled(atom, str(atom.left), (SUBJECT if atom.left.root == "sub" else ENVIRONMENT)[name])
+            return _settled(atom, str(atom.left), (
+                subject_of(self._policy.vocabulary) if atom.left.root == "sub" else ENVIRONMENT)[name])
         having = [resource for resource in resources if name in resource.columns]
         messages = [_settled(atom, f"{resource.name}.{name}", resource.columns[name]) for resource in having]
         if len(having) > 1 and messages and all(messages):

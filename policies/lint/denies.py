@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..comparison.prover import Undecided
-from ..syntax.attributes import ENVIRONMENT, SUBJECT, in_words
+from ..syntax.attributes import ENVIRONMENT, in_words, subject_of
 from ..syntax.expression import (
     GROUPS,
     ID,
@@ -103,7 +103,7 @@ class Denies:
         nullable = self._missing.get((number, permission))
         if nullable is None:
             expression, resource = self._matches.expressions[number], self._policy.vocabulary.by_permission[permission]
-            of_roots = {"obj": resource.columns, "sub": SUBJECT, "env": ENVIRONMENT}
+            of_roots = {"obj": resource.columns, "sub": subject_of(self._policy.vocabulary), "env": ENVIRONMENT}
             read = dict.fromkeys(one for atom in atoms(expression) for one in _compared(atom))
             nullable = tuple(one for one in read if of_roots[one.root][one.name].nullable)
             self._missing[number, permission] = nullable

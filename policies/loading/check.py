@@ -42,7 +42,7 @@ LOOSE_PERMISSION = "part of the matcher holds whatever is asked; keep globMatch(
 NO_WORD = "\0"
 
 
-def matchers(model: Model, patterns: Patterns, roles: frozenset[str]) -> list[Finding]:
+def matchers(model: Model, patterns: Patterns, vocabulary: Vocabulary, roles: frozenset[str]) -> list[Finding]:
     """A matcher must hold for no line whose role, permission or condition is another, and name known `roles` alone.
 
     Without this check, brackets forgotten around `a || b` in one branch would allow everything to every caller.
@@ -77,7 +77,7 @@ def matchers(model: Model, patterns: Patterns, roles: frozenset[str]) -> list[Fi
     findings += dict.fromkeys(Finding(MODEL_FILE, model.line(part), NEGATED_AGE if _asks_age(part) else NEGATED_OBJECT)
                               for part in negations if reads_object(part))
     for atom in dict.fromkeys(atoms(model.matcher)):
-        wrong = wrong_atom(atom, None, roles) or _wrong_role(atom, roles)
+        wrong = wrong_atom(atom, None, roles, vocabulary) or _wrong_role(atom, roles)
         if wrong:
             findings.append(Finding(MODEL_FILE, model.line(atom), wrong))
     return findings
@@ -109,7 +109,7 @@ def conditions(model: Model, rules: Iterable[Rule], patterns: Patterns, vocabula
                     if atom not in by_atom:
                         by_atom[atom] = _wrong_everywhere(atom, model, vocabulary, roles)
                 anywhere = next((by_atom[atom] for atom in atoms(condition) if by_atom[atom]), None)
-                seen[key] = (taken or anywhere or _wrong_condition(condition, resource, roles)
+                seen[key] = (taken or anywhere or _wrong_condition(condition, resource, roles, vocabulary)
                              or (None if vocabulary.shares else _denies_nothing(rule, condition)))
             wrong = seen[key]
             if isinstance(wrong, Finding):
@@ -133,7 +133,7 @@ def _wrong_everywhere(atom: Atom, model: Model, vocabulary: Vocabulary, roles: f
     if not named:
         return None
     having = [resource for resource in vocabulary.described if named <= resource.columns.keys()]
-    wrong = [message for resource in having if (message := wrong_atom(atom, resource, roles))]
+    wrong = [message for resource in having if (message := wrong_atom(atom, resource, roles, vocabulary))]
     if not having:
         existing = {name for resource in vocabulary.described for name in resource.columns}
         unknown = sorted(named - existing) or sorted(named)
@@ -142,7 +142,8 @@ def _wrong_everywhere(atom: Atom, model: Model, vocabulary: Vocabulary, roles: f
     return Finding(MODEL_FILE, model.line(atom), wrong[0]) if len(wrong) >= max(len(having), 1) else None
 
 
-def _wrong_condition(expression: Expression, resource: Resource, roles: frozenset[str]) -> str | None:
+def _wrong_condition(expression: Expression, resource: Resource, roles: frozenset[str], vocabulary: Vocabulary
+                     ) -> str | None:
     lacking = sorted(columns(expression) - set(resource.columns))
     if lacking:
         near = did_you_mean(lacking[0], resource.columns)
@@ -151,7 +152,7 @@ def _wrong_condition(expression: Expression, resource: Resource, roles: frozense
         if asks_shares(atom) and "id" not in resource.columns:
             return f"{resource.name} has no rows that could be shared"
         # Atoms without columns are checked with the matcher.
-        wrong = wrong_atom(atom, resource, roles) if columns(atom) else None
+        wrong = wrong_atom(atom, resource, roles, vocabulary) if columns(atom) else None
         if wrong:
             return wrong
     return None
@@ -171,7 +172,7 @@ def _wrong_parameter(rule: Rule, model: Model, resource: Resource, vocabulary: V
         having = next((one for one in candidates if columns(atom) <= one.columns.keys()), None)
         if having is None:
             return _wrong_everywhere(atom, model, vocabulary, roles)
-        if wrong := wrong_parameter(atom.right, having):
+        if wrong := wrong_parameter(atom.right, having, vocabulary):
             return Finding(MODEL_FILE, model.line(atom), wrong)
     return None
 

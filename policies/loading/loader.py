@@ -149,7 +149,7 @@ def from_files(files: Mapping[str, bytes], vocabulary: Vocabulary, findings: lis
     if not any(one.file == ROLES_FILE for one in findings) or any(one.file == ROLES_FILE for one in lines.links):
         findings += Roles(lines.links).check()
     if model is not None:
-        findings += (faults := check.matchers(model, patterns, roles))
+        findings += (faults := check.matchers(model, patterns, vocabulary, roles))
         rules = [*lines.rules, *(one.rule for one in invariants if one.when)]
         # A part of the matcher that lost its brackets is asked of every line: none of them is at fault.
         findings += [one for one in check.conditions(model, rules, patterns, vocabulary, roles)

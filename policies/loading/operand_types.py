@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..syntax.attributes import ENVIRONMENT, SUBJECT, TEXT
+from ..syntax.attributes import ENVIRONMENT, TEXT, subject_of
 from ..syntax.expression import (
     AGES,
     GROUPS,
@@ -19,7 +19,7 @@ from ..syntax.expression import (
 )
 from ..syntax.matcher import GROUP
 from ..syntax.roles import undeclared
-from ..syntax.vocabulary import Column, Resource, is_of
+from ..syntax.vocabulary import Column, Resource, Vocabulary, is_of
 from ..wording.finding import quoted
 from ..wording.suggestions import hint
 
@@ -30,20 +30,21 @@ KINDS = {str: "a text", int: "a number", bool: "a truth value"}
 ORDERED = ("<", "<=", ">", ">=")
 
 
-def wrong_atom(atom: Expression, resource: Resource | None, roles: frozenset[str]) -> str | None:
+def wrong_atom(atom: Expression, resource: Resource | None, roles: frozenset[str], vocabulary: Vocabulary
+               ) -> str | None:
     """Describes what is wrong with the types of an atom or with a role that it names; None if nothing is.
 
     Columns are checked if `resource` is not None. `roles` are those that the policy declares.
     """
     if isinstance(atom, InGroup) and atom.column is not None:
-        return _wrong_group(atom.column, resource)
+        return _wrong_group(atom.column, resource, vocabulary)
     if not isinstance(atom, Comparison) or not isinstance(atom.left, Attribute):
         return None
     if isinstance(atom.right, Prefixed):
-        return wrong_parameter(atom.right, resource)
+        return wrong_parameter(atom.right, resource, vocabulary)
     typed: list[tuple[Attribute, Column]] = []
     for attribute in attributes(atom):
-        column = _column(attribute, resource)
+        column = _column(attribute, resource, vocabulary)
         if isinstance(column, str):
             return column
         if column is not None:
@@ -71,12 +72,12 @@ def wrong_atom(atom: Expression, resource: Resource | None, roles: frozenset[str
     return None
 
 
-def wrong_parameter(named: Prefixed, resource: Resource | None) -> str | None:
+def wrong_parameter(named: Prefixed, resource: Resource | None, vocabulary: Vocabulary) -> str | None:
     """Describes what is wrong with the attribute after a condition's word; None if nothing is.
 
     A column is checked as in `wrong_atom`.
     """
-    column = _column(named.attribute, resource)
+    column = _column(named.attribute, resource, vocabulary)
     if column is None or isinstance(column, str):
         return column
     return None if column.type is str else f"{named.attribute} is {_type(column)}; a parameter is a text"
@@ -87,10 +88,10 @@ def no_role(name: str, roles: frozenset[str]) -> str:
     return f"{quoted(name)} is no role{undeclared(name, roles)}"
 
 
-def _wrong_group(group: Attribute, resource: Resource | None) -> str | None:
+def _wrong_group(group: Attribute, resource: Resource | None, vocabulary: Vocabulary) -> str | None:
     if group.root != "obj":
         return None  # found among the lines that an older version accepted
-    column = _column(group, resource)
+    column = _column(group, resource, vocabulary)
     if column is None or isinstance(column, str):
         return column
     return None if column.type is str and column.format is None else f"{group} is {_type(column)}, and names no group"
@@ -121,7 +122,7 @@ def _alike(one: Attribute, left: Column, other: Attribute, right: Column) -> boo
     return left.format == right.format or (len(objects) == 1 and objects[0].format is None)
 
 
-def _column(attribute: Attribute, resource: Resource | None) -> Column | str | None:
+def _column(attribute: Attribute, resource: Resource | None, vocabulary: Vocabulary) -> Column | str | None:
     """The type of an attribute, None when it is not known yet, or what is wrong with its name."""
     if attribute.root == "obj":
         return None if resource is None else resource.columns[attribute.name]
@@ -129,7 +130,7 @@ def _column(attribute: Attribute, resource: Resource | None) -> Column | str | N
         return TEXT
     if attribute == GROUPS:
         return GROUP
-    attributes_of = SUBJECT if attribute.root == "sub" else ENVIRONMENT
+    attributes_of = subject_of(vocabulary) if attribute.root == "sub" else ENVIRONMENT
     return attributes_of.get(attribute.name) or f"{attribute} is unknown{hint(attribute.name, attributes_of)}"
 
 

@@ -89,13 +89,16 @@ class Oracle:
     @classmethod
     def of(cls, policy: Policy) -> Oracle:
         """Returns the oracle of a policy, with the lines that its fallbacks mean."""
-        return cls(policy.files, policy.vocabulary.functions.values(), map(str, policy.fallback_lines()))
+        return cls(policy.files, policy.vocabulary.functions.values(), map(str, policy.fallback_lines()),
+                   policy.vocabulary.login)
 
-    def __init__(self, files: Mapping[str, bytes], functions: Iterable[Function] = (), further: Iterable[str] = ()
-                 ) -> None:
-        """`functions` are those of plugins, which the matcher may call; `further` are lines beside the files'."""
+    def __init__(self, files: Mapping[str, bytes], functions: Iterable[Function] = (), further: Iterable[str] = (),
+                 login: Iterable[str] = ()) -> None:
+        """`functions` are those of plugins, which the matcher may call; `further` are lines beside the files'. `login`
+        are the attributes of the caller that features declare."""
         logging.getLogger("casbin").setLevel(logging.ERROR)
         model = Enforcer.new_model(text=files[MODEL_FILE].decode())
+        self._login = tuple(login)
         self._shared: SharedWith = no_shares
         self._request: tuple[Principal, Row | None] | None = None
         self._now: str | None = None  # stock Casbin hands a function its arguments alone
@@ -119,7 +122,8 @@ class Oracle:
         """Returns Casbin's answer to the question of Policy.decide. It is not safe for several threads at once."""
         self._request, self._shared, self._now = (principal, obj), shared, env.now
         answer = self._enforcer.enforce(
-            _Facts({name: getattr(principal, name) for name in (*SUBJECT, GROUPS.name)}),
+            _Facts({**{name: getattr(principal, name) for name in (*SUBJECT, GROUPS.name)},
+                    **{name: principal.login[name] for name in self._login}}),
             permission,
             _Facts(obj or {}),
             _Facts({name: getattr(env, name) for name in ENVIRONMENT}),

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..evaluation.compiled import FunctionFailed, Row, SharedWith, held
 from ..evaluation.policy import Policy
-from ..evaluation.principal import Principal
+from ..evaluation.principal import LoggedIn, Login, Principal
 from ..evaluation.sql import of_function
 from ..syntax.attributes import ENVIRONMENT, SUBJECT
 from ..syntax.durations import ago, later
@@ -60,7 +60,7 @@ def sample_questions(policy: Policy, chance: random.Random) -> Iterator[tuple[Ru
         role = rule.sub if rule.sub in policy.roles and chance.random() < 0.6 else chance.choice(roles)
         person = rule.sub if rule.sub not in policy.roles else f"user:{PEOPLE[0]}"
         identity = None if role == GUEST else person.removeprefix("user:")
-        principal = Principal(
+        principal = LoggedIn(
             identity,
             person if identity else GUEST,
             role,
@@ -70,6 +70,7 @@ def sample_questions(policy: Policy, chance: random.Random) -> Iterator[tuple[Ru
             tuple(one for some in (groups, prefixed) if identity and some
                   for one in chance.sample(some, chance.choice((0, 1, 2)))),
             frozenset(chance.sample(scopes, min(2, len(scopes)))) if chance.random() < 0.2 else None,
+            _login(policy, chance) if identity else Login(),
         )
         resource = policy.vocabulary.by_permission[permission]
         literals = _literals(policy, (rule,)) if chance.random() < 0.7 else every
@@ -77,6 +78,24 @@ def sample_questions(policy: Policy, chance: random.Random) -> Iterator[tuple[Ru
         row = _formed(_row(resource, principal, literals, chance), resource, read_columns) if resource.columns else None
         env = environment(chance)
         yield rule, (principal, permission, row and _near(row, principal, env.now, literals, chance), env, _odd)
+
+
+def _login(policy: Policy, chance: random.Random) -> Login:
+    """Random values of the attributes of the caller that features declare, near those that conditions name."""
+    values = Login()
+    for name, column in policy.vocabulary.login.items():
+        if column.type is bool:
+            near: list[Any] = [True, False]
+        else:
+            near = [*column.values, *(each for atom in atoms(policy.model.matcher) if isinstance(atom, Comparison)
+                                      and atom.left == Attribute("sub", name) and isinstance(atom.right, str | int)
+                                      for each in _beside(atom.right))]
+        values[name] = chance.choice([None, *near])
+    return values
+
+
+def _beside(literal: str | int) -> tuple[str | int, ...]:
+    return (literal,) if isinstance(literal, str) else (literal - 1, literal, literal + 1)
 
 
 def environment(chance: random.Random) -> SimpleNamespace:

@@ -8,7 +8,7 @@ the caller is in some group.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -19,7 +19,7 @@ from ..comparison.substitution import Facts, Input, Value, inputs, put
 from ..evaluation.plan import branches
 from ..evaluation.policy import Policy
 from ..evaluation.rights import rights_to
-from ..syntax.attributes import REQUESTS
+from ..syntax.attributes import REQUESTS, is_of_login
 from ..syntax.expression import (
     DEPARTMENT,
     GROUPS,
@@ -137,14 +137,23 @@ def somewhen(goal: Expression, policy: Policy, subject: Subject, permission: str
 
     Raises Undetermined if that takes too long, or if the goal compares caller and environment with each other.
     """
-    of_environment = _environment(goal)
-    if not of_environment:
+    of_request = _of_request(goal)
+    if not of_request:
         return goal
-    if any({one.root for one in attributes(atom)} >= {"sub", "env"} for atom in atoms(goal)):
+    if any(not of_request.isdisjoint(read) and any(one.root == "sub" and one not in of_request for one in read)
+           for read in map(attributes, atoms(goal))):
         raise Undetermined
-    ground = Ground(subject, permission, policy.vocabulary.by_permission[permission])
-    variables = [one for one in ground.variables(goal) if of_environment & set(one.inputs)]
+    ground = Ground(subject, permission, policy.vocabulary.by_permission[permission], login=policy.vocabulary.login)
+    variables = [_of_user(one) for one in ground.variables(goal) if of_request & set(one.inputs)]
     return _eliminated(goal, variables)
+
+
+def _of_user(variable: Variable) -> Variable:
+    """Returns the variable with the values of users only, if it has the kind of caller: only users have a login."""
+    if KIND not in variable.inputs:
+        return variable
+    place = variable.inputs.index(KIND)
+    return replace(variable, values=[values for values in variable.values if values[place] == "user"])
 
 
 def _eliminated(goal: Expression, variables: Iterable[Variable]) -> Expression:
@@ -164,8 +173,9 @@ def _eliminated(goal: Expression, variables: Iterable[Variable]) -> Expression:
     return disjunction(remainders)
 
 
-def _environment(goal: Expression) -> set[Attribute]:
-    return {one for one in attributes(goal) if one.root == "env"}
+def _of_request(goal: Expression) -> set[Attribute]:
+    """Returns the attributes that differ between requests of one caller: the environment, and the login."""
+    return {one for one in attributes(goal) if one.root == "env" or is_of_login(one)}
 
 
 def _given(policy: Policy, subject: Subject, question: HolderQuestion, permission: str, lines: Lines) -> Expression:
@@ -183,13 +193,14 @@ def _given(policy: Policy, subject: Subject, question: HolderQuestion, permissio
 def _rest(expression: Expression, policy: Policy, subject: Subject, question: HolderQuestion, permission: str,
           abstract: Callable[[Expression], Expression]) -> Expression:
     rest = put(_answered(expression, policy, subject, question, permission),
-                {**question.facts, **_of(subject, question)})
+                {**question.facts, **_of(policy, subject, question)})
     return rest if question.row is not None else put(abstract(rest), question.facts)
 
 
-def _of(subject: Subject, question: HolderQuestion) -> Facts:
-    return {ROLE: subject.role, TENANT: question.tenant_id,
-            KIND: "guest" if subject.is_guest else question.kind}
+def _of(policy: Policy, subject: Subject, question: HolderQuestion) -> Facts:
+    kind = "guest" if subject.is_guest else question.kind
+    no_login: Facts = {} if kind == "user" else {Attribute("sub", name): None for name in policy.vocabulary.login}
+    return {ROLE: subject.role, TENANT: question.tenant_id, KIND: kind, **no_login}
 
 
 def _answered(expression: Expression, policy: Policy, subject: Subject, question: HolderQuestion, permission: str

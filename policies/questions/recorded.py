@@ -22,7 +22,8 @@ NOTHING = "no facts"  # what is missing where a row has none
 _TOO_LONG, _ABSENT, _ANY = "too long", "absent", "any"
 _ANYBODY = "*"  # in a row that stands for refusals of several
 _MERGED = "more of the same minute"
-_REASONS = {"not_found": HIDDEN, "forbidden": REFUSED, "unauthenticated": REFUSED, "insufficient_scope": REFUSED}
+_REASONS = {"not_found": HIDDEN, "forbidden": REFUSED, "unauthenticated": REFUSED, "insufficient_scope": REFUSED,
+            "insufficient_user_authentication": REFUSED}
 _JUDGED = ("sub", "env", "obj", "new", "shares", "scopes", "asked")  # keys of facts by which a policy decided
 
 
@@ -66,6 +67,13 @@ class _Columns(dict[str, Any]):
 
     def __missing__(self, column: str) -> Any:
         raise Unrecorded(f"r.obj.{column}")
+
+
+class _Login(dict[str, Any]):
+    """Attributes of the caller that features declare, as recorded."""
+
+    def __missing__(self, name: str) -> Any:
+        raise Unrecorded(f"r.sub.{name}")
 
 
 class _Groups(dict[str, bool]):
@@ -171,7 +179,7 @@ def _decision_of(entry: Entry, answered: str | None, facts: Mapping[str, Any], c
           *, known: bool = True) -> Iterator[Recorded]:
     permissions = _permissions(entry, facts)
     if not known and (_ANYBODY in (entry.resource, entry.action) or permissions[-1] in vocabulary.by_permission):
-        yield Recorded(entry, count, entry.principal, permissions, answered, (), _caller(entry, {}, facts),
+        yield Recorded(entry, count, entry.principal, permissions, answered, (), _caller(entry, {}, facts, vocabulary),
                        _environment({}), {}, None, facts=False, fallbacks=vocabulary.fallbacks)
         return
     if any(permission not in vocabulary.by_permission for permission in permissions):
@@ -179,7 +187,7 @@ def _decision_of(entry: Entry, answered: str | None, facts: Mapping[str, Any], c
     sub, obj, shares = _part(facts, "sub"), facts.get("obj", _TOO_LONG), _texts(facts.get("shares"))
     columns = vocabulary.by_permission[permissions[-1]].columns
     groups = _Groups({name: held for name, held in _part(sub, "groups").items() if isinstance(held, bool)})
-    caller = _caller(entry, sub, facts, groups)
+    caller = _caller(entry, sub, facts, vocabulary, groups)
     before = NO_OBJECT if obj is None else _Columns(_values(_part(facts, "obj"), columns))
     steps: tuple[tuple[str, Row], ...] = tuple((permission, before) for permission in permissions)
     if "new" in facts:
@@ -199,13 +207,14 @@ def _permissions(entry: Entry, facts: Mapping[str, Any]) -> tuple[str, ...]:
     return (permission,) if entry.resource_id is None or entry.action in ("create", "view") else (view, permission)
 
 
-def _caller(entry: Entry, sub: Mapping[str, Any], facts: Mapping[str, Any], groups: Mapping[str, bool] | None = None
-            ) -> Principal:
+def _caller(entry: Entry, sub: Mapping[str, Any], facts: Mapping[str, Any], vocabulary: Vocabulary,
+            groups: Mapping[str, bool] | None = None) -> Principal:
     """The caller, by the columns of the row but for what the facts say otherwise."""
     key, role = (str(value) for value in (sub.get("key", entry.principal), sub.get("role", entry.role)))
     values: dict[str, Any] = {
         "id": key.removeprefix("user:") if key.startswith("user:") else None, "key": key, "role": role,
-        "kind": GUEST if key == GUEST else "user", **_values(sub, SUBJECT), "groups": groups}
+        "kind": GUEST if key == GUEST else "user", **_values(sub, SUBJECT), "groups": groups,
+        "login": _Login(_values(sub, vocabulary.login))}
     if key == entry.principal:
         values["tenant_id"] = entry.tenant_id
     if facts.get("scopes") is None:

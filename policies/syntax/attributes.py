@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ..wording.message import Message
-from .expression import Attribute, Expression, InGroup, Shared, atoms, attributes
-from .vocabulary import Column
+from .expression import GROUPS, Attribute, Expression, InGroup, Shared, atoms, attributes
+from .vocabulary import Column, Vocabulary
 
 TEXT, OPTIONAL_TEXT = Column(str, False), Column(str, True)
 SUBJECT: Mapping[str, Column] = {
@@ -44,8 +44,23 @@ WORDS = {
 }
 
 
+_OF_LOGIN = Message("the caller's {name}")
+
+
+def subject_of(vocabulary: Vocabulary) -> Mapping[str, Column]:
+    """Returns every attribute of the caller except `groups`: the built-in ones, and those that features declare."""
+    return {**SUBJECT, **vocabulary.login} if vocabulary.login else SUBJECT
+
+
+def is_of_login(attribute: Attribute) -> bool:
+    """True for an attribute of the caller that a feature declares. Its value depends on how the caller logged in."""
+    return attribute.root == "sub" and attribute.name not in SUBJECT and attribute != GROUPS
+
+
 def in_words(attribute: Attribute) -> str:
     """Returns the words for an attribute in a sentence: "the caller's id", or the name of a column."""
+    if is_of_login(attribute):
+        return _OF_LOGIN.format(name=attribute.name)
     return WORDS.get((attribute.root, attribute.name), attribute.name)
 
 
@@ -72,9 +87,14 @@ class Reads:
     shares: bool
 
     @cached_property
+    def login(self) -> tuple[str, ...]:
+        """The attributes of the caller that features declare."""
+        return tuple(name for name in self.sub if is_of_login(Attribute("sub", name)))
+
+    @cached_property
     def plain(self) -> bool:
-        """True if conditions read no environment, and of the caller neither groups nor department."""
-        return not (self.env or self.groups or self.group_columns or "department" in self.sub)
+        """True if conditions read no environment, and of the caller only what every audit event has."""
+        return not (self.env or self.groups or self.group_columns or self.login or "department" in self.sub)
 
 
 def reads_of(expressions: Iterable[Expression]) -> Reads:

@@ -173,6 +173,8 @@ class Vocabulary:
     left_out  the resources of such permissions that the operator left out, with these permissions alone: lines about
               them are no findings, and conditions may be written for their columns
     shares    whether shares count: a line that denies by them would deny nothing otherwise
+    login     name → attribute of the caller that a feature declares: `r.sub.mfa`. It is missing for a caller without a
+              login, which is a guest or a program with a token, and has a value for others
     """
 
     resources: Mapping[str, Resource]
@@ -181,6 +183,7 @@ class Vocabulary:
     left_out: Mapping[str, Resource] = field(default_factory=dict)
     conditions: Mapping[str, Condition] = field(default_factory=dict)
     shares: bool = True
+    login: Mapping[str, Column] = field(default_factory=dict)
 
     @cached_property
     def fallbacks(self) -> Mapping[str, str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 import os
 import random
-from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
+from functools import cache
 from typing import Any
 
 import pytest
@@ -43,13 +43,16 @@ def world(app, given, elsewhere) -> World:
     return World(app, given, elsewhere)
 
 
-def environments(verb: str) -> Iterator[FixedEnvironment]:
-    """Yields environments such that every satisfiable condition of these policies is true in one."""
+@cache
+def environments(verb: str) -> list[FixedEnvironment]:
+    """Returns environments such that every satisfiable condition of these policies is true in one."""
     method, request = METHODS[verb]
+    found = []
     for moment, offset, device in itertools.product(MOMENTS, range(-12, 15), ("desktop", "bot", "other")):
         zone = timezone(timedelta(hours=offset))
         here = FixedEnvironment(ip=None).at(moment, zone)
-        yield here.having({"device": device, "method": method, "request": request})
+        found.append(here.having({"device": device, "method": method, "request": request}))
+    return found
 
 
 def asked(world: World, permission: str, row: Any = None, **environment: Any) -> HolderQuestion:

@@ -19,7 +19,7 @@ from gatepost.http.request.endpoint import Endpoint
 from models.base import Record, new_id, now
 from models.tables.audit import Audit, append
 from tests.apps import NO_ROW, PASSWORD, Caller, Given
-from tests.databases import undone
+from tests.databases import on_sqlite, undone  # noqa: F401 - the same on each database
 
 COLLECTIONS = ("articles", "products", "orders", "comments", "categories", "pages", "users")
 RESOURCES = {"articles": "article", "products": "product", "orders": "order", "comments": "comment",
@@ -186,6 +186,8 @@ class World:
                 return {"json": {"current_password": PASSWORD, "new_password": "a short swim in the bay"}}
             case _, "/api/password-links":
                 return {"json": {"token": "A" * 43, "new_password": PASSWORD}}
+            case _, "/api/password-resets":
+                return {"json": {"email": "reader@example.org"}}
             case "POST", "/api/tokens":
                 return {"json": {"name": "A program", "scopes": ["read:articles"]}}
             case "POST", "/api/admin/policy/try" | "/api/admin/policy/apply":

@@ -8,6 +8,7 @@ import pytest
 
 from tests.apps import ROLES
 from tests.collections.test_access_matrix import CHANGES, undone
+from tests.databases import on_sqlite  # noqa: F401 - the same on each database
 
 STATES = {
     "articles": ("draft", "in_review", "approved", "published", "archived"),

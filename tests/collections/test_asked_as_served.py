@@ -9,7 +9,7 @@ import pytest
 
 from gatepost.http.request.identity import hashed
 from tests.apps import Caller, log_in
-from tests.databases import undone
+from tests.databases import each_database, on_sqlite, undone  # noqa: F401 - the same on each database
 from tests.samples import sampled
 
 CONDITIONS = ("    p.when == 'by_put' && r.env.method == 'PUT' || \\\n"
@@ -201,6 +201,7 @@ def test_a_service_token_is_asked_about_as_a_program(under, given, as_role):
 
 
 @pytest.mark.both_databases
+@each_database
 def test_who_lists_an_owner_whom_a_token_alone_lets_in_and_counts_the_tokens_that_may(under, given):
     app = under(CONDITIONS, lines(
         "p, support, article.approve, a_program, allow", "p, support, article.view, a_program, allow",

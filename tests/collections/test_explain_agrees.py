@@ -22,7 +22,7 @@ from models.tables.audit import Audit
 from models.tables.service_token import ServiceToken
 from models.tables.user import User
 from tests.apps import PASSWORD, ROLES, Caller
-from tests.databases import undone
+from tests.databases import on_sqlite, undone  # noqa: F401 - the same on each database
 from tests.running import ROOT
 
 EXPLAINS, SEED = int(os.environ.get("EXPLAINS", "500")), int(os.environ.get("SEED", "20"))

@@ -19,6 +19,7 @@ from models.tables.product import Product
 from models.tables.service_token import ServiceToken
 from models.tables.user import User
 from tests.apps import ROLES
+from tests.databases import on_sqlite  # noqa: F401 - the same on each database
 
 AT = "2020-01-01T00:00:00.000000Z"
 EVERYWHERE: dict[str, Any] = {

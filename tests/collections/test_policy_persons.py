@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from tests.apps import NO_ROW, Given
+from tests.databases import on_sqlite  # noqa: F401 - the same on each database
 
 POLICY, HEALTH = "/api/admin/policy", "/api/health"
 

@@ -12,6 +12,7 @@ from gatepost.http.request.endpoint import Endpoint
 from gatepost.http.request.identity import service_token
 from tests.apps import Caller
 from tests.collections.test_access_matrix import COLLECTIONS, TABLE, Row, World, undone
+from tests.databases import on_sqlite  # noqa: F401 - the same on each database
 
 ROUTES = sorted({(row.method, row.path) for row in TABLE if row.method in ("POST", "PATCH")})
 # The table has no article in review.

@@ -11,6 +11,7 @@ from policies.loading.rule_sets import SMALL
 from tests.apps import new_instance
 from tests.collections.test_access_matrix import TABLE as FULL_TABLE
 from tests.collections.test_access_matrix import World, read, unlike
+from tests.databases import on_sqlite  # noqa: F401 - the same on each database
 
 ROLES = ("member", "user", "staff", "owner", "admin")
 TABLE = read("small_access_matrix.txt")

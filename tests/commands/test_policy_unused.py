@@ -35,7 +35,7 @@ def test_what_a_process_has_stored_counts_and_what_is_lost_when_it_is_killed_is_
         token = server.log_in()
         server.call("POST", "/api/categories", {"name": "News", "slug": "news"}, token)
         assert server.call("GET", "/api/categories")[1]["items"]
-        wait_until(lambda: PUBLIC not in not_seen(instance))  # a flush
+        wait_until(lambda: PUBLIC not in not_seen(instance), every=1)  # a flush
         server.process.send_signal(signal.SIGKILL)
         server.process.wait(60)
     assert OF_ADMIN not in not_seen(instance)

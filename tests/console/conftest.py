@@ -36,6 +36,13 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 @pytest.fixture(scope="session")
+def unlimited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """The same without rate limits, in another time zone, for modules that each change other rows."""
+    with demo(tmp_path_factory.mktemp("unlimited"), GATEPOST_TIME_ZONE="Europe/Berlin") as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
     program = shutil.which("chromium") or shutil.which("google-chrome")
     if program is None:

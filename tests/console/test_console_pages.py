@@ -11,7 +11,7 @@ import pytest
 
 from blueprints.console.navigation import entries
 from gatepost.collections.plugins.discovery import discover
-from tests.console.visits import ROLES, WIDTHS, barriers, cookies_of, demo, log_in, overflow
+from tests.console.visits import CONTRAST, ROLES, barriers, cookies_of, demo, log_in, overflows
 from tests.running import Served
 
 pytestmark = pytest.mark.slow  # a browser and a served instance
@@ -25,9 +25,14 @@ ASKED = ["/console/rules?resource=article&cell=user%20article.update",
          "/console/rules/role"]
 
 
-@pytest.fixture(scope="module", params=["waitress", "granian"])
+# What a page contains is the same on both servers; that each of them serves the pages, their files and cookies is asked
+# of both.
+on_both_servers = pytest.mark.parametrize("service", ["waitress", "granian"], indirect=True, scope="module")
+
+
+@pytest.fixture(scope="module", params=["waitress"])
 def service(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """A demo with a user of each role, on each server."""
+    """A demo with a user of each role, on waitress or on granian."""
     workers = ("--workers", "2") if request.param == "granian" else ()
     with demo(tmp_path_factory.mktemp("pages"), *workers, people=True) as found:
         yield found
@@ -39,6 +44,7 @@ def states(browser: Any, service: Served) -> dict[str, Any]:
     return {"guest": None, **{role: cookies_of(browser, service.url, role) for role in (*ROLES, "admin")}}
 
 
+@on_both_servers
 @pytest.mark.parametrize("role", ["guest", *ROLES, "admin"])
 def test_each_reader_sees_the_pages_of_their_navigation_without_an_error(role, watched, states):
     page = watched.page(storage_state=states[role])
@@ -55,39 +61,30 @@ def test_each_reader_sees_the_pages_of_their_navigation_without_an_error(role, w
         assert ("/console/login" in page.url) == (role == "guest"), path
 
 
-@pytest.mark.parametrize("path", [*PATHS, *ASKED, "/console/login"])
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1440), ("dark", 1440), ("dark", 390)])
-def test_a_page_has_no_barriers(path, scheme, width, watched, states):
+def test_no_page_has_barriers_and_each_fits_each_window(scheme, width, watched, states):
     page = watched.page(width, storage_state=states["admin"], color_scheme=scheme, reduced_motion="reduce")
-    page.goto(watched.url + path)
-    assert barriers(page) == []
-
-
-@pytest.mark.parametrize("path", [*PATHS, *ASKED, "/console/login"])
-def test_a_page_fits_each_window(path, watched, states):
-    page = watched.page(storage_state=states["admin"])
-    page.goto(watched.url + path)
-    for width in WIDTHS:
-        page.set_viewport_size({"width": width, "height": 800})
-        assert overflow(page) <= 0, width
-
-
-@pytest.mark.parametrize("path", PATHS)
-def test_a_page_says_the_same_without_script(path, watched, states):
-    said = []
-    for script in (True, False):
-        page = watched.page(storage_state=states["admin"], java_script_enabled=script)
+    faults = []
+    for path in [*PATHS, *ASKED, "/console/login"]:
         page.goto(watched.url + path)
-        said.append(page.locator("h1").inner_text())
-    assert said[0] == said[1]
+        faults += [f"{path}: {one}" for one in (barriers(page, CONTRAST) if (scheme, width) == ("dark", 1440)
+                                                else barriers(page))]
+        if scheme == "light":
+            faults += [f"{path}: {over} pixels too wide at {each}" for each, over in overflows(page).items()]
+    assert faults == []
 
 
-@pytest.mark.parametrize("path", PATHS)
-def test_a_page_is_in_german_too(path, watched, states):
-    page = watched.page(storage_state=states["admin"], locale="de-DE")
-    page.goto(watched.url + path)
-    assert page.locator("html").get_attribute("lang") == "de"
-    assert page.locator(".me button").inner_text() == "Abmelden"
+def test_a_page_says_the_same_without_script_and_in_german_too(watched, states):
+    pages = [watched.page(storage_state=states["admin"], **options) for options in (
+        {}, {"java_script_enabled": False}, {"locale": "de-DE"})]
+    headings, languages = {}, {}
+    for path in PATHS:
+        for page in pages:
+            page.goto(watched.url + path)
+        headings[path] = [page.locator("h1").inner_text() for page in pages[:2]]
+        languages[path] = (pages[2].locator("html").get_attribute("lang"), pages[2].locator(".me button").inner_text())
+    assert {path: both for path, both in headings.items() if both[0] != both[1]} == {}
+    assert languages == dict.fromkeys(PATHS, ("de", "Abmelden"))
 
 
 def test_the_keyboard_skips_the_frame(watched, states):
@@ -99,6 +96,7 @@ def test_the_keyboard_skips_the_frame(watched, states):
     page.locator("main:focus").wait_for()
 
 
+@on_both_servers
 def test_a_login_logs_in_and_a_logout_out(watched):
     page = watched.page()
     log_in(page, watched.url)

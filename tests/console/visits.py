@@ -14,6 +14,8 @@ ROLES = ("user", "developer", "owner")  # in addition to guests and the administ
 ADMIN = "admin@example.org"
 _RULES = {"runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa",
                                                "best-practice"]}}
+# What depends on the colour scheme; all else is the same in both.
+CONTRAST = {"runOnly": {"type": "rule", "values": ["color-contrast"]}}
 
 
 def address(role: str) -> str:
@@ -57,14 +59,25 @@ def log_in(page: Any, url: str, role: str = "admin") -> None:
     page.wait_for_url(lambda found: "/login" not in found)
 
 
-def barriers(page: Any) -> list[str]:
+def barriers(page: Any, rules: dict[str, Any] = _RULES) -> list[str]:
     """Returns the violations that axe reports for the page: rule and element."""
     from axe_playwright_python.sync_playwright import Axe
 
-    found = Axe().run(page, options=_RULES).response["violations"]
+    found = Axe().run(page, options=rules).response["violations"]
     return [f"{one['id']}: {node['target']} {node['html'][:120]}" for one in found for node in one["nodes"]]
 
 
 def overflow(page: Any) -> int:
     """Returns the pixels by which the page is wider than its window."""
     return int(page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth"))
+
+
+def overflows(page: Any) -> dict[int, int]:
+    """Returns the overflow in each window of `WIDTHS` that is too narrow for the page, and restores its size."""
+    size, found = page.viewport_size, {}
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 800})
+        if (over := overflow(page)) > 0:
+            found[width] = over
+    page.set_viewport_size(size)
+    return found

@@ -40,7 +40,9 @@ def port(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         yield port
 
 
+# What is handed out does not depend on the server.
 @pytest.mark.slow
+@pytest.mark.parametrize("port", ["waitress"], indirect=True, scope="module")
 def test_everything_that_is_handed_out_is_below_it_and_answers(port):
     def send(method, path, headers, body):
         status, answered, content = ask(port, method, path, body, headers)

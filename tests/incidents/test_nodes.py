@@ -83,7 +83,7 @@ def test_what_is_put_in_force_once_is_in_force_in_every_process_and_exported_on_
 
 
 def test_doctor_names_each_node_with_what_it_runs_on(served, instances):
-    wait_until(lambda: instances[0].run("doctor", "--nodes").stdout.count(" node ") == 3)
+    wait_until(lambda: instances[0].run("doctor", "--nodes").stdout.count(" node ") == 3, every=1)
     lines = [line for line in instances[0].run("doctor", "--nodes").stdout.splitlines() if " node " in line]
     for line, instance in zip(sorted(lines), sorted(instances, key=lambda one: str(one.folder)), strict=True):
         assert line.strip().startswith("ok") and str(instance.folder) in line and "clock " in line
@@ -129,7 +129,7 @@ def test_over_http_nobody_changes_the_files_of_one_node_of_several(request, envi
     with first.served() as one, second.served() as two:
         token = one.log_in()
         wait_until(lambda: two.call("GET", "/api/health")[0] == 200)
-        wait_until(lambda: first.run("doctor", "--nodes").stdout.count(" node ") >= 2)
+        wait_until(lambda: first.run("doctor", "--nodes").stdout.count(" node ") >= 2, every=1)
         version = one.call("GET", "/api/admin/policy", token=token)[1]["version"]
         status, answer = one.call("POST", "/api/admin/policy/apply", {
             "files": {"mine.csv": "# end\n"}, "base_version": version}, token)

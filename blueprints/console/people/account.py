@@ -43,6 +43,13 @@ def account(call: Call) -> Response:
     return _drawn(call)
 
 
+@routes.get("/.well-known/change-password", **page(public="the page that it leads to asks for the login",
+                                                      identify=console_sessions.visitor))
+def change_password(call: Call) -> Response:
+    """Lead password managers to the page with the password (a well-known URL of the W3C)."""
+    return see_other(call, ACCOUNT)
+
+
 def _drawn(call: Call, problem: Problem | None = None) -> Response:
     say, id = call.services.translations.wanted(call.request).say, call.principal.id or ""
     profile, headers = ask_with_headers(call, "profile_get")

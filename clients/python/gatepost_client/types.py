@@ -579,6 +579,10 @@ class Seal(TypedDict):
     proved: bool | None
 
 
+class Sent(TypedDict):
+    hours: int
+
+
 class ServiceToken(TypedDict):
     id: str
     name: str

@@ -25,7 +25,7 @@ export interface components {
             detail: string;
             instance: string;
             /** @enum {string} */
-            code: "malformed_json" | "invalid_body" | "invalid_field" | "missing_field" | "unknown_field" | "read_only_field" | "invalid_parameter" | "unknown_parameter" | "invalid_header" | "pagination_conflict" | "offset_too_large" | "invalid_cursor" | "cursor_mismatch" | "cursor_expired" | "invalid_reference" | "unknown_scope" | "unsupported_version" | "idempotency_unsupported" | "unauthenticated" | "invalid_token" | "token_expired" | "invalid_credentials" | "forbidden" | "insufficient_scope" | "not_found" | "method_not_allowed" | "not_acceptable" | "conflict" | "already_exists" | "still_referenced" | "invalid_transition" | "out_of_stock" | "last_administrator" | "idempotency_in_progress" | "gone" | "version_conflict" | "body_too_large" | "uri_too_long" | "unsupported_media_type" | "idempotency_mismatch" | "precondition_required" | "rate_limited" | "internal_error" | "unavailable" | "overloaded" | "timeout";
+            code: "malformed_json" | "invalid_body" | "invalid_field" | "missing_field" | "unknown_field" | "read_only_field" | "invalid_parameter" | "unknown_parameter" | "invalid_header" | "pagination_conflict" | "offset_too_large" | "invalid_cursor" | "cursor_mismatch" | "cursor_expired" | "invalid_reference" | "unknown_scope" | "unsupported_version" | "idempotency_unsupported" | "unauthenticated" | "invalid_token" | "token_expired" | "invalid_credentials" | "login_incomplete" | "insufficient_user_authentication" | "forbidden" | "insufficient_scope" | "not_found" | "method_not_allowed" | "not_acceptable" | "conflict" | "already_exists" | "still_referenced" | "invalid_transition" | "out_of_stock" | "last_administrator" | "idempotency_in_progress" | "gone" | "version_conflict" | "body_too_large" | "uri_too_long" | "unsupported_media_type" | "idempotency_mismatch" | "precondition_required" | "rate_limited" | "internal_error" | "unavailable" | "overloaded" | "timeout";
             request_id: string;
             errors: components["schemas"]["Fault"][];
             /** @description Only of a 403 of the policy, where the setting `explain_refusals` is `self`. */
@@ -712,6 +712,14 @@ export interface components {
             token: string;
             /** @example nine slow ferries */
             new_password: string;
+        };
+        Reset: {
+            /** @example noor@example.org */
+            email: string;
+        };
+        Sent: {
+            /** @description Hours that a mailed link is valid. */
+            hours: number;
         };
         Rule: {
             file: string;
@@ -2339,6 +2347,63 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+        };
+    };
+    password_reset_request: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Reset"];
+            };
+        };
+        responses: {
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Sent"];
+                };
+            };
+        };
+    };
+    users_send_password_link: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path: {
+                /** @description The id of the object. */
+                id: components["parameters"]["id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Sent"];
+                };
             };
         };
     };

@@ -261,6 +261,9 @@ class _RegistryBuilder:
         for name in (*feature.checks, *feature.doctor):
             if not _CHECK.fullmatch(name):
                 return f"the name of the check {name!r} must be small letters, digits and _"
+        for other in self._features.values():
+            if other is not feature and (taken := sorted(other.caller.keys() & feature.caller.keys())):
+                return f"the caller has an attribute {taken[0]!r} already"
         others = {name for other in self._features.values() if other is not feature for name in other.checks}
         if taken := sorted((others | OWN_CHECKS) & feature.checks.keys()):
             return f"the name of the check {taken[0]!r} is taken"

@@ -7,8 +7,11 @@ request looks the row up. It ends after an idle hour, and at the latest half a d
 
 from __future__ import annotations
 
+import json
 import secrets
+from collections.abc import Mapping
 from hmac import compare_digest
+from typing import Any
 
 from flask import Request
 
@@ -22,7 +25,7 @@ from ..protocol.problems import Problem
 from ..request import audit
 from ..request.access import lost_role
 from ..request.call import Call, Services
-from ..request.identity import guest, hashed, principal_of
+from ..request.identity import guest, hashed, logged_in, principal_of
 from ..request.urls import path_of
 from ..security import passwords
 from . import cookies
@@ -33,8 +36,10 @@ _MINUTE, _HOUR = 60.0, 3600.0
 _ID = 36  # characters
 
 
-def start(call: Call, user: User) -> None:
+def start(call: Call, user: User, login: Mapping[str, Any] | None = None) -> None:
     """Starts a session in a transaction, sets its cookie, and records the login in the user's name.
+
+    login  what a feature notes of the login, by name
 
     Ends the session that the browser had, because an attacker may know it. Raises `Problem` (`forbidden`) for a user
     whose role the policy does not have for users.
@@ -49,7 +54,8 @@ def start(call: Call, user: User) -> None:
     end = passwords.until(user.password_hash, later(settings.console_hours * _HOUR))
     session = Session(id=id, owner_id=user.id, family=id, kind=CONSOLE, token_hash=hashed(f"{PREFIX}{id}_{secret}"),
                       address=audit.address_of(call), device=call.access.environment.device,
-                      expires_at=min(later(settings.console_idle_minutes * _MINUTE), end), absolute_expires_at=end)
+                      expires_at=min(later(settings.console_idle_minutes * _MINUTE), end), absolute_expires_at=end,
+                      login=json.dumps(login) if login else None)
     call.row = Rows(Session, user.tenant_id).insert(session)
     keep_newest(session, settings.user_sessions)
     _set_cookie(call, f"{PREFIX}{id}_{secret}", round(settings.console_hours * _HOUR))
@@ -78,7 +84,7 @@ def identify(services: Services, request: Request) -> tuple[Principal, str | Non
     session, user = login
     idle = later(services.settings.console_idle_minutes * _MINUTE)
     services.audit_writer.session_uses.note(session.id, session.last_used_at, min(idle, session.absolute_expires_at))
-    return principal_of(user), session.id
+    return logged_in(services, principal_of(user), session.id), session.id
 
 
 def member(services: Services, request: Request) -> tuple[Principal, str | None]:

@@ -7,7 +7,9 @@ distinguishes a used token from a forged one.
 
 from __future__ import annotations
 
+import json
 import secrets
+from collections.abc import Mapping
 from hmac import compare_digest, digest
 from typing import Any
 
@@ -19,7 +21,7 @@ from ..protocol.problems import Problem
 from ..request import audit
 from ..request.access import Access, lost_role
 from ..request.call import Call, Write
-from ..request.identity import hashed, principal_of
+from ..request.identity import hashed, logged_in, principal_of
 from ..security import passwords
 from ..security.base64url import encode
 from ..security.keys import Keys
@@ -29,8 +31,10 @@ PREFIX = "gr_"
 _ID, _SECRET, _SEAL = 36, 43, 22  # characters of an id, of 256 and of 128 bits
 
 
-def open_session(call: Call, user: User) -> dict[str, Any]:
+def open_session(call: Call, user: User, login: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Starts a session in a transaction, records the login in the user's name, and returns its answer.
+
+    login  what a feature notes of the login, by name
 
     Raises `Problem` (`forbidden`) for a user whose role the policy does not have for users.
     """
@@ -40,7 +44,8 @@ def open_session(call: Call, user: User) -> dict[str, Any]:
     end = passwords.until(user.password_hash, later(settings.refresh_absolute_days * DAY))
     session = Session(id=id, owner_id=user.id, family=id, token_hash=hashed(refresh),
                       address=audit.address_of(call), device=call.access.environment.device,
-                      expires_at=min(later(settings.refresh_idle_days * DAY), end), absolute_expires_at=end)
+                      expires_at=min(later(settings.refresh_idle_days * DAY), end), absolute_expires_at=end,
+                      login=json.dumps(login) if login else None)
     call.row = Rows(Session, user.tenant_id).insert(session)
     keep_newest(session, settings.user_sessions)
     return _answer(call, user, session, refresh)
@@ -150,7 +155,7 @@ def _require_role(call: Call, user: User) -> None:
 def _answer(call: Call, user: User, session: Session, refresh: str) -> dict[str, Any]:
     """Returns the answer to a login or refresh (RFC 6749 section 5.1)."""
     tokens = call.services.access_tokens
-    call.write.acted_as = principal = principal_of(user)
+    call.write.acted_as = principal = logged_in(call.services, principal_of(user), session.id)
     permissions = Access(call.access.policy, principal, call.access.environment).patterns()
     call.headers["Cache-Control"] = "no-store"
     return {"access_token": tokens.issue(user, session.id, permissions), "token_type": "Bearer",

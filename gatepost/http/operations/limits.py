@@ -150,6 +150,13 @@ class Limits:
             raise
         return partial(self._give_back, counted)
 
+    def within(self, name: str, key: str, most: int, seconds: int) -> bool:
+        """Counts one use of a key. Returns False after `most` in that time, which no header of the answer shows."""
+        if not self._quotas.enabled:
+            return True
+        hashed = blake2b(key.encode(), digest_size=16).hexdigest()
+        return self._counters.add(f"{name}/{hashed}", 1, seconds)[0] <= most
+
     def may_keep(self, principal: Principal, size: int) -> bool:
         """True if an answer of `size` bytes may be stored for its caller, given the answers of the last day."""
         # Counted in this process: the caller holds a transaction, which must not wait for another server.

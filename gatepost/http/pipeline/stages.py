@@ -28,7 +28,7 @@ from ..protocol.answer_headers import carry
 from ..protocol.json_body import read_json
 from ..protocol.messages import Message
 from ..protocol.problems import Fault, Problem, not_found
-from ..request import audit, events, identity, reasons, setting
+from ..request import audit, events, identity, reasons, setting, stronger_login
 from ..request.access import Access
 from ..request.call import Call, Services, Write
 from ..request.endpoint import Endpoint
@@ -264,9 +264,11 @@ def _recording_refusals(call: Call, effect: Callable[[], None]) -> None:
     except Problem as problem:
         if problem.code == "overloaded":
             limiting.give_back(call)
+        if call.services.caller and (challenge := stronger_login.challenge(call, problem)) is not None:
+            problem = challenge
         audit.note_refusal(call, problem)
         reasons.add(call, problem)
-        raise
+        raise problem from None
 
 
 def _run(call: Call) -> None:

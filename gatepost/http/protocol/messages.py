@@ -97,6 +97,11 @@ class Translations:
         """Returns the best language for the caller: by `wishes`, then by the setting `language`."""
         return self._by_tag[best((*wishes(request), (self._default, 1.0)), self._by_tag, SOURCE)]
 
+    def in_language(self, tag: str | None = None) -> Translation:
+        """Returns the language of this tag, else that of the setting `language`."""
+        known = () if tag is None else ((tag, 1.0),)
+        return self._by_tag[best((*known, (self._default, 1.0)), self._by_tag, SOURCE)]
+
 
 def read_texts(file: Traversable, tag: str) -> GNUTranslations:
     """Reads the texts of one file. Raises `Unreadable` for errors that Babel would ignore."""

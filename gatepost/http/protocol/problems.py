@@ -39,6 +39,8 @@ CATALOGUE: dict[str, tuple[int, str]] = {
     "invalid_token": (401, Message("The token is not valid")),
     "token_expired": (401, Message("The token has expired")),
     "invalid_credentials": (401, Message("E-mail or password is wrong")),
+    "login_incomplete": (401, Message("The login needs another step")),
+    "insufficient_user_authentication": (401, Message("This needs a stronger or more recent login")),
     "forbidden": (403, Message("The policy does not allow this")),
     "insufficient_scope": (403, Message("The token's scopes do not cover this")),
     "not_found": (404, Message("Not found")),

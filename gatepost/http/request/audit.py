@@ -30,7 +30,7 @@ MOST_FIELDS = 10  # names of fields in one row
 LONGEST_FIELD = 40  # characters of one name
 
 # Codes of refusals by the policy; `not_found` if the caller may not view the object.
-_OF_POLICY = ("unauthenticated", "forbidden", "insufficient_scope", "not_found")
+_OF_POLICY = ("unauthenticated", "insufficient_user_authentication", "forbidden", "insufficient_scope", "not_found")
 _TRIED = ("read_only_field", "unknown_field")  # codes of faults about a field that the client tried to set
 _HARMLESS = re.compile(r"[^A-Za-z0-9_./-]")
 # Stricter than the address of an account: a password with an @ in it should not pass.

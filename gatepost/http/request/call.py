@@ -6,7 +6,7 @@ import atexit
 import os
 from abc import ABC, abstractmethod
 from collections import abc
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from gatepost.http.operations.write_probe import WriteProbe
     from gatepost.http.protocol.messages import Translations
     from gatepost.http.request.access import Access
+    from gatepost.http.request.caller_attribute import CallerAttribute
     from gatepost.http.schemas.fields import StrictSchema
     from gatepost.http.schemas.guarded import Guards
     from gatepost.http.schemas.representation import Representation
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from models.base import Record
     from models.engine.database import Database
     from models.tables.idempotency import IdempotencyKey
+    from models.tables.user import User
     from policies import Policy, Principal
     from policies.loading.watch import Watcher
     from settings import LiveSettings, Settings
@@ -292,6 +294,8 @@ class Services(Process):
     threads       requests that one process handles at a time
     guest_tenant  id of the tenant in which callers without credentials act
     made          objects of features that live as long as the app, by the name of the feature
+    caller        attributes of the caller that features declare, by name
+    next_steps    functions of features that may ask for another step of a login
     long_answers  concurrency limit of exports that are being sent, by payer
     large_bodies  concurrency limit of large bodies that are being read, by network
     """
@@ -317,6 +321,8 @@ class Services(Process):
     metrics: Metrics | None = None
     jobs: Jobs = field(init=False)
     made: dict[str, object] = field(default_factory=dict)
+    caller: Mapping[str, CallerAttribute] = field(default_factory=dict)
+    next_steps: tuple[Callable[[Call, User], None], ...] = ()
 
     def __post_init__(self) -> None:
         self.threads = threads_of(self.settings)

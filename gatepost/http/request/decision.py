@@ -218,6 +218,8 @@ def _of_caller(call: Call, permissions: tuple[str, ...], reads: Reads, row: Row 
     sub: Facts = {} if principal.kind != "service" else {"kind": "service"}
     if "department" in reads.sub:
         sub["department"] = principal.department
+    for name in reads.login:
+        sub[name] = principal.login[name]
     if reads.groups or reads.group_columns:
         sub["groups"] = _groups(call, reads.groups, reads.group_columns, row)
     if sub:

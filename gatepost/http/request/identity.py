@@ -7,10 +7,13 @@ A request with invalid credentials is refused, even if a guest could send it.
 from __future__ import annotations
 
 import secrets
+from collections.abc import Mapping
 from contextlib import suppress
-from functools import lru_cache
+from dataclasses import fields
+from functools import cached_property, lru_cache
 from hashlib import sha256
 from hmac import compare_digest
+from typing import Any
 
 from flask import Request
 
@@ -20,6 +23,7 @@ from models.tables.service_token import Bearer, ServiceToken
 from models.tables.session import Session, SessionUser
 from models.tables.user import User
 from policies import Principal
+from policies.evaluation.principal import LoggedIn, Login
 
 from ..protocol.problems import Problem
 from .call import Services
@@ -67,7 +71,8 @@ def as_of_now(services: Services, principal: Principal, credential_id: str | Non
         account = Session.user_of(services.database, credential_id)
     if account is None or not account.active or getattr(account, "revoked_at", None) is not None:
         raise Problem("invalid_token", "The session has ended. Log in again.")
-    return _principal(principal.id, account, principal.kind, principal.scopes)
+    current = _principal(principal.id, account, principal.kind, principal.scopes)
+    return current if principal.kind == "service" else logged_in(services, current, credential_id)
 
 
 @lru_cache(maxsize=64)
@@ -80,6 +85,42 @@ def guest(tenant_id: str) -> Principal:
 def principal_of(user: User) -> Principal:
     """Returns a user as the principal of a login without scopes."""
     return _principal(user.id, user, "user", None)
+
+
+class SessionLogin(Login):
+    """Attributes of the caller that features declare. The session is read when a rule first needs one of them."""
+
+    def __init__(self, services: Services, session_id: str) -> None:
+        super().__init__()
+        self._services, self._session_id = services, session_id
+
+    @cached_property
+    def _session(self) -> Session | None:
+        with self._services.database.connected():
+            return Session.by_id(self._session_id)
+
+    def __missing__(self, name: str) -> Any:
+        attribute = self._services.caller.get(name)
+        value = None if attribute is None or self._session is None else attribute.value(self._session)
+        self[name] = value
+        return value
+
+
+def logged_in(services: Services, principal: Principal, session_id: str | None) -> Principal:
+    """Returns a user with the attributes that features declare, as their session has them."""
+    if not services.caller or session_id is None:
+        return principal
+    return with_login(principal, SessionLogin(services, session_id))
+
+
+def with_login(principal: Principal, login: Mapping[str, Any]) -> LoggedIn:
+    """Returns a principal with these values of attributes that features declare."""
+    return LoggedIn(**{field.name: getattr(principal, field.name) for field in fields(Principal)}, login=login)
+
+
+def without_login(principal: Principal) -> Principal:
+    """Returns a principal without these values: a program has no login."""
+    return Principal(**{field.name: getattr(principal, field.name) for field in fields(Principal)})
 
 
 def service_token() -> tuple[str, str, str]:
@@ -102,7 +143,8 @@ def _user(services: Services, token: str) -> tuple[Principal, str]:
             or account.user_id != claims.user_id or account.tenant_id != claims.tenant_id
             or account.token_version != claims.version):
         raise Problem("invalid_token", "The session has ended. Log in again.")
-    return _principal(account.user_id, account, "user", claims.scopes), claims.session_id
+    principal = _principal(account.user_id, account, "user", claims.scopes)
+    return logged_in(services, principal, claims.session_id) if services.caller else principal, claims.session_id
 
 
 def _service(services: Services, token: str) -> tuple[Principal, str]:

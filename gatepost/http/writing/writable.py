@@ -104,7 +104,10 @@ class Writable(Readable):
 
     def update(self, call: Call, row: Any, changes: Values) -> None:
         """Stores the changed columns of a row. References are already checked."""
-        for name, value in changes.items():
+        # A PUT repeats most values. Stored again, each would be written to its indexes again.
+        stored = row.__data__
+        changed = {name: value for name, value in changes.items() if name not in stored or stored[name] != value}
+        for name, value in (changed or changes).items():  # a change of nothing is a new version, too
             setattr(row, name, value)
         self.rows(call).save(row)
 

@@ -11,7 +11,7 @@ from tests.trials import all_here  # noqa: F401
 def database_url(request: pytest.FixtureRequest) -> str:
     """The URL of a new SQLite database for each test module.
 
-    Pages show answers of the API, whose tests run on both databases. test_every_control.py goes through all pages on
-    Postgres, too.
+    Pages show answers of the API, whose tests run on both databases. test_every_control.py goes through all pages of an
+    administrator on Postgres, too.
     """
     return new_database("sqlite", request)

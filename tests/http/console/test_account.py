@@ -40,6 +40,12 @@ def test_a_guest_logs_in_first(app):
     assert answer.headers["Location"] == "/console/login?next=/console/account"
 
 
+@pytest.mark.parametrize("role", ["guest", "user"])
+def test_password_managers_find_the_page_of_the_password(role, app):
+    answer = visit(app, role).get("/.well-known/change-password")
+    assert (answer.status_code, answer.headers["Location"]) == (303, "/console/account")
+
+
 def test_the_name_changes(user, given):
     form = next(one for one in user.page(ACCOUNT).forms if one.action.endswith("/change"))
     done = user.post(form.action, {**form.fields, "name": "Another Name"})

@@ -65,7 +65,9 @@ def demo(tmp_path_factory):
     instance = Instance(tmp_path_factory.mktemp("demo") / "instance")
     done = instance.run("init", "--admin-email", "admin@example.org", "--admin-password-file", "-", input=PASSWORD)
     assert done.returncode == 0, done.stderr
-    app = create_app({"instance": instance.folder, "rate_limits": "off", "policy_edit": "on", "run_jobs": "off"})
+    app = create_app({"instance": instance.folder, "rate_limits": "off", "policy_edit": "on", "run_jobs": "off",
+                      "smtp_url": "smtp+plain://127.0.0.1:1", "mail_from": "gate@example.org",
+                      "public_url": "http://localhost"})
     app.test_client_class = HeldClient
     yield app
     close(app)

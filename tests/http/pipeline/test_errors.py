@@ -27,7 +27,8 @@ CONTRACT = {
     400: "malformed_json invalid_body invalid_field missing_field unknown_field read_only_field invalid_parameter "
          "unknown_parameter invalid_header pagination_conflict offset_too_large invalid_cursor cursor_mismatch "
          "cursor_expired invalid_reference unknown_scope unsupported_version idempotency_unsupported",
-    401: "unauthenticated invalid_token token_expired invalid_credentials",
+    401: "unauthenticated invalid_token token_expired invalid_credentials login_incomplete "
+         "insufficient_user_authentication",
     403: "forbidden insufficient_scope",
     404: "not_found",
     405: "method_not_allowed",

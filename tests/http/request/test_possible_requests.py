@@ -24,6 +24,7 @@ from policies.evaluation.principal import Environment
 from policies.syntax.attributes import ENVIRONMENT, SUBJECT
 from policies.syntax.expression import Attribute, Comparison, Expression, InGroup, Negation, Shared, conjunction
 from tests.apps import PASSWORD, ROLES
+from tests.databases import on_sqlite  # noqa: F401 - the same on each database
 from tests.http.resources.test_collections import EXAMPLES
 from tests.policies.comparison.possible import impossibilities
 

@@ -19,7 +19,7 @@ from models.tables.comment import Comment
 from models.tables.user import User
 from policies.evaluation.principal import FixedEnvironment
 from tests.apps import log_in
-from tests.databases import undone
+from tests.databases import on_sqlite, undone  # noqa: F401 - the same on each database
 from tests.policies.generated import GROWN, WHO_AND_WHAT, assembled, model
 
 POLICIES, SEED = int(os.environ.get("POLICIES", "30")), int(os.environ.get("SEED", "1"))

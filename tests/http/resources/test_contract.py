@@ -16,6 +16,7 @@ from gatepost.collections.plugins.discovery import discover
 from gatepost.http.protocol.json_body import ANY
 from gatepost.http.schemas.fields import Many
 from tests.apps import NO_ROW
+from tests.databases import on_sqlite  # noqa: F401 - the same on each database
 from tests.http.described import Description, check_headers, check_problem
 from tests.samples import sampled
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.apps import NO_ROW, ROLES
+from tests.databases import Statements
 from tests.samples import sampled
 
 
@@ -87,6 +90,21 @@ def test_put_replaces_in_full_so_what_is_left_out_goes_back_to_its_default(as_ro
     assert (found["language"], found["category_id"]) == ("en", None)
     assert (found["owner_id"], found["status"], found["created_at"]) == tuple(
         article[name] for name in ("owner_id", "status", "created_at"))
+
+
+@pytest.mark.both_databases
+def test_a_put_stores_only_the_values_that_it_changes(app, as_role, article, monkeypatch):
+    """Each stored value is written to its indexes, and a text is split into words again."""
+    database, statements = app.extensions["gatepost"].database, Statements()
+    write = type(database).write
+    before = as_role("admin").get(f"/api/articles/{article['id']}").get_json()
+    with monkeypatch.context() as patched:
+        patched.setattr(type(database), "write", lambda self, sql, params=(): (
+            statements.note(sql), write(self, sql, params))[1])
+        answer = as_role("admin").put(f"/api/articles/{before['id']}", {**before, "language": "pt-BR"})
+    assert answer.status_code == 200 and answer.get_json()["language"] == "pt-BR"
+    update, = [sql.partition(" WHERE ")[0] for sql in statements if sql.startswith('UPDATE "articles"')]
+    assert set(re.findall(r'"(\w+)" = ', update)) == {"version", "updated_at", "language"}
 
 
 def test_put_makes_nothing_and_needs_every_required_field(as_role, article):

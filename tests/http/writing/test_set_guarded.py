@@ -274,7 +274,7 @@ def test_no_sequence_of_requests_sets_a_price_without_the_permission(given, work
 
 @pytest.mark.slow
 @pytest.mark.both_databases
-@settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
 @drawn(steps=STEPS)
 def test_no_long_search_finds_one(given, workshop, mechanic, steps):
     walk(given, mechanic, visit(workshop, mechanic.user), steps)

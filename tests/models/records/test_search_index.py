@@ -17,7 +17,9 @@ from models.engine.sqlite.writer_lock import WriterLock
 from models.engine.waiting import Wait
 from models.migrate import upgrade
 from models.records import bulk, search
+from models.tables import audit
 from models.tables.article import Article
+from models.tables.audit import Audit
 from models.tables.comment import Comment
 from models.tables.page import Page
 from models.tables.product import Product
@@ -96,6 +98,19 @@ def test_what_one_transaction_stores_is_written_to_the_index_as_one_piece(opened
     rows = Rows(Article, Tenant.add("birds").id)
     opened.transact(lambda: [rows.insert(article(title)) for title in ("lark", "owl", "wren")])
     assert pieces(opened) == 1
+
+
+def test_an_audit_event_between_two_rows_splits_no_piece(opened: Database) -> None:
+    rows = Rows(Article, Tenant.add("birds").id)
+
+    def store(title: str) -> None:
+        rows.insert(article(title))
+        audit.add(tenant_id=rows.tenant_id, principal=f"user:{new_id()}", role="user", action="create",
+                  resource="article", result="allowed")
+
+    opened.transact(lambda: [store(title) for title in ("lark", "owl", "wren")])
+    assert pieces(opened) == 1
+    assert Audit.select().count() == 3
 
 
 def test_after_a_load_the_index_is_in_one_piece_and_whole(opened: Database) -> None:

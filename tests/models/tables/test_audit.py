@@ -7,6 +7,7 @@ import pytest
 
 from models.base import is_id, later, new_id, now, parse_time
 from models.engine.database import Database
+from models.paging import Key, Shape, sort_order, walk
 from models.tables import audit
 from models.tables.audit import Audit, Retention, Seal
 from models.tables.tenant import Tenant
@@ -69,6 +70,16 @@ def test_the_origins_of_a_principal_are_those_of_its_latest_logins(
     assert audit.origins(tenant, "user:1", later(-60)) == {"192.0.2.2", "192.0.2.3"}
     monkeypatch.setattr(audit, "ORIGINS", 1)
     assert audit.origins(tenant, "user:1", later(-60)) == {"192.0.2.3"}
+
+
+def test_a_list_for_two_reasons_has_the_rows_of_both_once(tenant: str, database: Database) -> None:
+    """Such a list looks its rows up by id, which is not the primary key of this table."""
+    audit.append([entry(tenant, principal=principal, resource=resource)
+                  for principal in ("guest", "user:1") for resource in ("article", "page")])
+    shape = Shape(Audit, (Audit.principal, Audit.resource), sort_order(Key(Audit.time)), (Audit.tenant_id == tenant,),
+                  (Audit.principal == "guest", Audit.resource == "article"))
+    assert sorted(walk(database, shape, {}, size=10).rows) == [
+        ("guest", "article"), ("guest", "page"), ("user:1", "article")]
 
 
 def test_no_row_can_be_changed(tenant: str) -> None:

@@ -15,13 +15,14 @@ Value = str | int | None
 
 
 def impossibilities(principal: Principal, permission: str, resource: Resource, row: Mapping[str, Value] | None,
-                    env: Environment, shared: bool) -> Iterator[str]:
+                    env: Environment, shared: bool, login: Mapping[str, Column] | None = None) -> Iterator[str]:
     """Yields the reasons why a request is impossible by the assumptions of a proof; none for a possible request.
 
     row  the columns passed to the policy; None without an object
     shared  True if a share gives the permission
+    login  attributes of the caller that features declare
     """
-    yield from _of_caller(principal)
+    yield from _of_caller(principal, login or {})
     yield from _of_circumstances(env)
     if shared and principal.role == GUEST:
         yield "something is shared with a guest"
@@ -29,7 +30,14 @@ def impossibilities(principal: Principal, permission: str, resource: Resource, r
         yield from _of_row(principal, permission, resource, row)
 
 
-def _of_caller(principal: Principal) -> Iterator[str]:
+def _of_caller(principal: Principal, login: Mapping[str, Column]) -> Iterator[str]:
+    for name, column in login.items():
+        value = principal.login[name]
+        if value is not None and principal.kind != "user":
+            yield f"r.sub.{name} is {value!r} for a {principal.kind}"
+        yield from _of_value(f"r.sub.{name}", column, value)
+        if isinstance(value, int) and column.least is not None and value < column.least:
+            yield f"r.sub.{name} is {value!r}"
     for name, column in SUBJECT.items():
         yield from _of_value(f"r.sub.{name}", column, getattr(principal, name))
     if (principal.key, principal.role, principal.id) == (OPERATOR, ADMIN, None):

@@ -9,11 +9,11 @@ from datetime import UTC, date, datetime, time, timedelta, timezone
 from functools import cached_property, partial
 from typing import Any
 
-from policies import SHIPPED, Column, Policy, PolicyError, Principal, Resource, Vocabulary
+from policies import SHIPPED, Column, Policy, PolicyError, Resource, Vocabulary
 from policies.comparison.candidates import parsed
 from policies.comparison.prover import Witness
 from policies.comparison.subjects import Subject, persons
-from policies.evaluation.principal import FixedEnvironment
+from policies.evaluation.principal import FixedEnvironment, LoggedIn, Login
 from policies.evaluation.rights import rights_for
 from policies.loading.loader import from_files
 from policies.syntax.durations import later
@@ -43,6 +43,7 @@ VOCABULARY = Vocabulary(
                             {**COLUMNS, "owner_id": Column(str, True, "uuid", same_as="id")}),
         "door": Resource("door", frozenset(("door.open",))),
     },
+    login={"mfa": Column(bool, True), "auth_age": Column(int, True, least=0)},
 )
 _CIRCUMSTANCES = (
     "r.env.hour >= 8", "r.env.hour < 18", "r.env.hour == 7", "r.env.hour < 6", "r.env.hour >= 20", "r.env.weekday < 6",
@@ -54,7 +55,8 @@ _CIRCUMSTANCES = (
     f"r.sub.key == '{NAMED}'", "inGroup(r.sub, 'atlas')", "inGroup(r.sub, 'sales')", "inGroup(r.sub, 'board')",
     "r.env.now < '2026-11-20T12:00:00.000001Z'", "r.env.now >= '2027-01-01T00:00:00.000000Z'",
     "r.env.now > '2026-11-20T12:00:00.000000Z'", "(r.env.device in['mobile', 'tablet'])", "(r.env.hour in[7, 8])",
-    "busy(r.sub, r.obj, r.env)",
+    "busy(r.sub, r.obj, r.env)", "r.sub.mfa == 1", "r.sub.mfa == 0", "r.sub.auth_age < 600", "r.sub.auth_age >= 60",
+    "(r.sub.mfa == 1 || r.sub.kind == 'service')",
 )
 _OF_ROWS = (
     "r.obj.owner_id == r.sub.id", "r.obj.owner_id != r.sub.id", "r.obj.reviewer_id == r.sub.id",
@@ -130,10 +132,13 @@ class World:
         guest = subject.is_guest
         id = None if guest else (subject.key or "").removeprefix("user:") or pick(PEOPLE[1:])
         tenant = pick(PEOPLE)
-        principal = Principal(
+        kind = "guest" if guest else pick(("user", "service"))
+        login = {"mfa": pick((True, False)), "auth_age": pick((0, 1, 59, 60, 61, 599, 600, 601))}
+        principal = LoggedIn(
             id, "guest" if guest else f"user:{id}", subject.role, tenant,
-            None if guest else pick((None, "sales", "press", "other")), "guest" if guest else pick(("user", "service")),
+            None if guest else pick((None, "sales", "press", "other")), kind,
             () if guest else tuple(self.chance.sample(("atlas", "sales", "press", "other"), pick((0, 1, 2)))),
+            login=Login(login if kind == "user" else {}),
         )
         wall = self._wall()
         method = pick(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"))
@@ -159,7 +164,7 @@ class World:
             near = datetime.combine(day, time(pick(range(24)), pick((0, 59))), UTC)
         return near.astimezone(timezone(timedelta(hours=pick((-12, -5, 0, 0, 1, 14)))))
 
-    def _row(self, principal: Principal, env: FixedEnvironment, resource: Resource) -> dict[str, Any]:
+    def _row(self, principal: LoggedIn, env: FixedEnvironment, resource: Resource) -> dict[str, Any]:
         pick = self.chance.choice
         people = (*PEOPLE, principal.id or PEOPLE[0])
         row = {

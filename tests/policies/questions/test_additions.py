@@ -199,7 +199,7 @@ def test_a_line_that_was_narrowed_is_named_where_it_stands(folder: Path) -> None
     assert narrowed(read(folder), read(SHIPPED)) == []
     replace(folder / "comments.csv", "approved_public,", "approved,")
     [said, how] = narrowed(read(folder), read(SHIPPED))
-    assert "`p, guest, comment.view, approved_public, allow`" in said and "(comments.csv:5)" in said
+    assert "`p, guest, comment.view, approved_public, allow`" in said and "(comments.csv:7)" in said
     assert how == "To take it over, write it there."
 
 
@@ -232,13 +232,20 @@ def unmentioned(folder: Path) -> Path:
     """Returns the folder as an instance has it that knows nothing of the permissions with a fallback."""
     for file in folder.glob("*.csv"):
         lines = file.read_text().splitlines(keepends=True)
-        file.write_text("".join(one for one in lines if not one.startswith("# ") or "decide who" not in one))
+        file.write_text("".join(one for one in lines if not one.startswith("# ") or "until a rule names it" not in one))
     return folder
+
+
+def decline_views(folder: Path) -> None:
+    for permission in ("comment.view_owner", "order.view_total", "product.view_stock"):
+        add_line(folder / f"{permission.partition('.')[0]}s.csv", f"# {permission}: no")
 
 
 def test_rules_about_a_fallback_are_written_for_the_own_roles_and_change_nothing(folder: Path) -> None:
     unmentioned(folder)
-    assert additions(read(folder), read(SHIPPED)).permissions == ("product.set_price",)
+    assert additions(read(folder), read(SHIPPED)).permissions == (
+        "comment.view_owner", "order.view_total", "product.set_price", "product.view_stock")
+    decline_views(folder)
     add_line(folder / "products.csv", "p, support, product.update, active, allow")
     add_line(folder / "products.csv", "p, editor, product.update, always, deny")
     before = read(folder)
@@ -256,6 +263,7 @@ def test_rules_about_a_fallback_are_written_for_the_own_roles_and_change_nothing
 
 def test_a_comment_declines_them_and_the_files_of_a_plugin_stay(folder: Path) -> None:
     unmentioned(folder)
+    decline_views(folder)
     assert additions(read(folder), read(SHIPPED), ["products.csv"]).permissions == ()
     add_line(folder / "products.csv", "# product.set_price: no")
     assert additions(read(folder), read(SHIPPED)).permissions == ()
@@ -263,5 +271,6 @@ def test_a_comment_declines_them_and_the_files_of_a_plugin_stay(folder: Path) ->
 
 def test_without_a_rule_that_allows_the_fallback_by_name_there_is_nothing_to_write(folder: Path) -> None:
     unmentioned(folder)
+    decline_views(folder)
     remove_line(folder / "products.csv", "p, user, product.update, shared, allow")
     assert additions(read(folder), read(SHIPPED)).permissions == ()

@@ -144,7 +144,7 @@ def test_a_role_that_inherits_more_is_changed_in_all_that_it_gets(shipped: Polic
     assert {change.who for change in found} == {("developer",)}
     assert {change.kind for change in found} == {"more"}
     assert {change.permission for change in found} == {
-        "order.view", "order.refund", "order.update", "contact.view", "contact.delete",
+        "order.view", "order.view_total", "order.refund", "order.update", "contact.view", "contact.delete",
     }
     [link] = [link for link in load(directory, VOCABULARY).roles.links if link.inherits == "support"
               and link.name == "developer"]

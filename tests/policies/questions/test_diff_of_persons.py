@@ -40,9 +40,9 @@ def test_offline_a_line_for_a_person_is_told_with_the_roles_for_which_it_changes
 
 
 def test_offline_a_person_who_is_answered_alike_with_every_role_is_told_once() -> None:
-    change = only(changed(f"p, {ZOE}, order.view, own, allow"))
+    change = only(changed(f"p, {ZOE}, page.view, own, allow"))
     assert (change.who, change.having) == ((ZOE,), ())
-    assert str(change) == f"+ order.view: never → own, for {ZOE}"
+    assert str(change) == f"+ page.view: never → own, for {ZOE}"
 
 
 @pytest.mark.parametrize(("role", "told"), [("user", True), ("editor", False)])
@@ -59,7 +59,7 @@ def test_a_person_whose_stored_role_is_guest_may_do_nothing_before_and_after() -
 
 def test_a_person_whose_stored_role_is_lost_is_not_answered_like_another_with_equal_lines() -> None:
     for lost in ("guest", "no-role"):
-        added = (f"p, {name}, order.view, own, allow" for name in (ZOE, YAN))
+        added = (f"p, {name}, page.view, own, allow" for name in (ZOE, YAN))
         assert only(changed(*added, stored={ZOE: lost, YAN: "user"})).who == (YAN,)
 
 
@@ -70,7 +70,7 @@ def test_a_denial_takes_from_a_person_what_their_role_gives() -> None:
 
 
 def test_a_denial_of_what_no_role_gives_is_no_change() -> None:
-    assert not changed(f"p, {ZOE}, order.view, always, deny")
+    assert not changed(f"p, {ZOE}, page.view, always, deny")
 
 
 def test_a_lent_role_is_told_with_the_line_that_lends_it() -> None:
@@ -93,7 +93,7 @@ def test_what_a_person_gains_with_their_role_beside_their_own_line_is_told_of_th
 
 
 def test_a_denial_for_a_role_that_has_nothing_is_told_of_the_person_whom_it_stops() -> None:
-    found = changed("p, user, order.view, office_hours, deny", before=(f"p, {ZOE}, order.view, own, allow",),
+    found = changed("p, user, page.view, office_hours, deny", before=(f"p, {ZOE}, page.view, own, allow",),
                     stored={ZOE: "user"})
     change = only(found)
     assert (change.who, change.kind) == ((ZOE,), "less")
@@ -104,13 +104,13 @@ def test_a_person_whom_a_condition_names_is_compared_for_every_permission() -> N
     def policy(person: str) -> Policy:
         branches = f"p.when == 'always' || p.when == 'own' && r.obj.owner_id == r.sub.id || " \
                    f"p.when == 'chosen' && r.sub.key == '{person}'"
-        lines = ["p, user, order.view, chosen, allow", f"p, {ZOE}, article.view, own, allow",
+        lines = ["p, user, page.view, chosen, allow", f"p, {ZOE}, article.view, own, allow",
                  f"p, {YAN}, article.view, own, allow"]
         return assembled(lines, ROLES, model(f"{WHO_AND_WHAT} && ({branches})"))
 
     found = diff(policy(ZOE), policy(YAN), {ZOE: "user", YAN: "user"})
     assert {(change.who, change.permission, change.kind) for change in found} == {
-        ((ZOE,), "order.view", "less"), ((YAN,), "order.view", "more"),
+        ((ZOE,), "page.view", "less"), ((YAN,), "page.view", "more"),
     }
 
 
@@ -119,22 +119,22 @@ def test_a_person_whom_a_parameter_names_is_compared_for_every_permission() -> N
     text = model(f"{WHO_AND_WHAT} && ({branches})")
     lines = [f"p, {name}, comment.view, own, allow" for name in (ZOE, YAN)]
     change = only(diff(assembled(lines, ROLES, text),
-                       assembled([*lines, f"p, user, order.view, by:{ZOE.removeprefix('user:')}, allow"], ROLES, text),
+                       assembled([*lines, f"p, user, page.view, by:{ZOE.removeprefix('user:')}, allow"], ROLES, text),
                        {ZOE: "user", YAN: "user"}))
-    assert str(change) == f"+ order.view: never → always, for {ZOE}"
+    assert str(change) == f"+ page.view: never → always, for {ZOE}"
 
 
 def test_persons_with_one_line_that_names_one_of_them_are_not_answered_alike() -> None:
     branches = "p.when == 'always' || p.when == 'own' && r.obj.owner_id == r.sub.id || p.when == 'of:' + r.obj.owner_id"
     text = model(f"{WHO_AND_WHAT} && ({branches})")
-    lines = [f"p, {name}, order.view, of:{ZOE.removeprefix('user:')}, allow" for name in (ZOE, YAN)]
-    denied = [*lines, "p, user, order.view, own, deny"]
+    lines = [f"p, {name}, page.view, of:{ZOE.removeprefix('user:')}, allow" for name in (ZOE, YAN)]
+    denied = [*lines, "p, user, page.view, own, deny"]
     change = only(diff(assembled(lines, ROLES, text), assembled(denied, ROLES, text), {ZOE: "user", YAN: "user"}))
     assert change.who == (ZOE,)
 
 
 def test_no_person_is_anonymous_whatever_role_is_stored() -> None:
-    added = (f"p, {name}, order.view, anonymous, allow" for name in (YAN, ZOE))
+    added = (f"p, {name}, page.view, anonymous, allow" for name in (YAN, ZOE))
     assert [*changed(*added, stored={YAN: "user", ZOE: "guest"})] == []
 
 
@@ -176,10 +176,10 @@ def test_five_hundred_persons_with_like_lines_take_no_more_comparisons_than_five
 
 
 def test_persons_whose_lines_come_to_the_same_are_one_question(compared: list[tuple[Subject, str]]) -> None:
-    acts = ("order.view", "order.*", "o*.view", "ord*", "order.v*", "*der.view")
+    acts = ("page.view", "page.*", "pa*.view", "pag*", "page.v*", "*age.view")
     before = tuple(f"p, user:0199f3a0-0000-7000-8000-{number:012x}, {act}, own, allow"
                    for number, act in enumerate(acts))
-    change = only(changed("p, user, order.view, office_hours, deny", before=before,
+    change = only(changed("p, user, page.view, office_hours, deny", before=before,
                           stored={line.split(", ")[1]: "user" for line in before}))
     assert len(change.who) == len(acts)
     assert len([subject for subject, _ in compared if subject.key]) == 1
@@ -187,7 +187,7 @@ def test_persons_whose_lines_come_to_the_same_are_one_question(compared: list[tu
 
 def test_roles_with_equal_lines_are_one_question_for_a_person(compared: list[tuple[Subject, str]]) -> None:
     many = tuple(f"g, role{number}, user" for number in range(30))
-    edit = f"p, {ZOE}, order.view, own, allow"
+    edit = f"p, {ZOE}, page.view, own, allow"
     counts = []
     for roles in (many[:1], many):
         compared.clear()
@@ -203,7 +203,7 @@ def test_where_a_condition_asks_for_the_role_each_role_is_a_question_of_its_own(
     text = model(f"{WHO_AND_WHAT} && ({branches})")
     lines = ["p, user, article.view, always, allow"]
     change = only(diff(assembled(lines, ROLES, text),
-                       assembled([*lines, f"p, {ZOE}, order.view, as_editor, allow"], ROLES, text)))
+                       assembled([*lines, f"p, {ZOE}, page.view, as_editor, allow"], ROLES, text)))
     assert (change.who, change.having) == ((ZOE,), ("editor",))
 
 
@@ -219,10 +219,10 @@ def test_only_permissions_whose_lines_changed_are_compared(compared: list[tuple[
 
 
 def test_no_person_is_looked_at_where_no_line_about_a_permission_has_changed() -> None:
-    lines = [*LINES, *people(20, "comment.view, own, allow", "order.view, own, allow")]
-    persons = Persons(assembled(lines, ROLES), assembled([*lines, "p, user, order.view, published, allow"], ROLES))
+    lines = [*LINES, *people(20, "comment.view, own, allow", "page.view, own, allow")]
+    persons = Persons(assembled(lines, ROLES), assembled([*lines, "p, user, page.view, published, allow"], ROLES))
     assert not any(persons.may_differ("user", name) for name in ("comment.view", "article.view"))
-    assert [*persons.on("comment.view")] == [] and len([*persons.on("order.view")]) == 1
+    assert [*persons.on("comment.view")] == [] and len([*persons.on("page.view")]) == 1
 
 
 def test_lines_that_only_moved_are_not_compared(compared: list[tuple[Subject, str]]) -> None:

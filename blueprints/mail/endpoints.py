@@ -1,0 +1,87 @@
+"""Endpoints: ask for a link to choose a new password, and send one to a user.
+
+`POST /api/password-resets` does not reveal whether an address has an account: the answer is the same, and so are the
+statements. A job does the rest, and looks the account up again.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from marshmallow import fields
+
+from gatepost import Call, Problem, Routes, StrictSchema, Text
+from gatepost.http.pipeline.limiting import count_for_the_day
+from models.base import new_id
+from models.records.mailboxes import mailbox
+from models.tables.user import User
+
+from ..password_links import links
+from . import configured
+from .jobs import OFF, email_changed, login, password_changed, password_link
+
+routes = Routes("password_mail", "Links to choose a password, by mail.")
+
+mailings = (password_link, password_changed, email_changed, login)  # hooks of this module are registered
+
+HOURLY = 5  # links that are mailed to one address in an hour because a stranger may have asked
+_HOUR = 3600
+_LARGEST_BODY = 32 * 2**10  # bytes of a guest's body
+
+
+class ResetSchema(StrictSchema):
+    email = Text(required=True, maximum=254, metadata={"example": "noor@example.org"})
+
+
+class SentSchema(StrictSchema):
+    """The answer for every address, with an account or without one."""
+
+    hours = fields.Integer(required=True, metadata={"description": "Hours that a mailed link is valid."})
+
+
+def require_mail(call: Call) -> None:
+    """Raises `Problem` (`not_found`) where mail is off."""
+    if not configured.is_on(call.services.settings):
+        raise Problem("not_found", OFF)
+
+
+def _limit(call: Call) -> None:
+    require_mail(call)
+    count_for_the_day(call, "password_reset")
+    # Beyond this limit the answer stays the same, so it does not reveal the requests of others.
+    address = mailbox(call.body["email"]).casefold()
+    call.prepared = call.services.limits.within("password_resets", address, HOURLY, _HOUR)
+
+
+@routes.post("/api/password-resets", public="who forgot their password cannot log in", body=ResetSchema(),
+             answer=SentSchema(), status=202, secret=True, tight=True, problems=(404,), prepare=_limit,
+             recorded="user.request_password_reset", largest_body=_LARGEST_BODY, operation="password_reset_request")
+def request_reset(call: Call) -> dict[str, Any]:
+    """Mail the user with this address a link to choose a password: the answer is the same if there is none."""
+    user = User.by_email(call.body["email"])
+    # Without an account, a job for a user that nobody is, so that the statements are the same.
+    tenant_id, id = (call.tenant_id, new_id()) if user is None else (user.tenant_id, user.id)
+    if call.prepared:
+        password_link.post(tenant_id, id, language=call.services.translations.wanted(call.request).tag)
+        call.write.enqueued = True
+    return _sent(call)
+
+
+def _account(call: Call) -> User | None:
+    user: User | None = call.services.collections["users"].load_record(call)  # type: ignore[attr-defined]
+    return user
+
+
+@routes.post("/api/users/<id>/password-link/mail", permission="user.create_password_link", answer=SentSchema(),
+             status=202, secret=True, problems=(404,), load=_account, rules=links.rules,
+             recorded="user.send_password_link", operation="users_send_password_link")
+def send_link(call: Call) -> dict[str, Any]:
+    """Mail the user a link to choose a password: nobody else sees it."""
+    require_mail(call)
+    password_link.post(call.row.tenant_id, call.row.id, invited=True)
+    call.write.enqueued = True
+    return _sent(call)
+
+
+def _sent(call: Call) -> dict[str, Any]:
+    return {"hours": call.services.settings.password_link_hours}

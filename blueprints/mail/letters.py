@@ -1,0 +1,99 @@
+"""Letters: short plain texts in the language of their reader.
+
+A letter has no name of a user and no other text that a user wrote. Otherwise a stranger could open an account, and send
+a text of their own to any address.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from email.message import EmailMessage
+from email.utils import format_datetime
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from gatepost.http.protocol.messages import Message, Translation, plural
+from settings import Settings
+
+from .smtp import recipient, sender
+
+
+class Letter(NamedTuple):
+    """Subject and paragraphs. In each, `{service}` is the host of `public_url`."""
+
+    subject: Message
+    paragraphs: tuple[Message | str, ...]
+
+
+def composed(settings: Settings, translation: Translation, to: str, letter: Letter, id: str) -> EmailMessage:
+    """Returns the message to one address. `id` names it for the servers: a second copy has the same name."""
+    origin, message = sender(settings), EmailMessage()
+    message["From"], message["To"] = origin, recipient(to)
+    message["Subject"] = translation.say(letter.subject)
+    message["Date"] = format_datetime(datetime.now(UTC))
+    message["Message-ID"] = f"<{id}@{origin.domain}>"
+    message["Auto-Submitted"] = "auto-generated"  # RFC 3834: no automatic answers
+    text = "\n\n".join(translation.say(paragraph) for paragraph in letter.paragraphs)
+    message.set_content(f"{text}\n", cte="quoted-printable")
+    message["Content-Language"] = translation.tag  # last, because `set_content` removes it
+    return message
+
+
+def service(settings: Settings) -> str:
+    """Returns the name of the service in letters: the host of `public_url`."""
+    return urlsplit(settings.url).netloc
+
+
+def trial(settings: Settings) -> Letter:
+    """Returns the letter of `gatepost mail test`."""
+    name = service(settings)
+    return Letter(Message("Test message of {service}", service=name),
+                  (Message("This is a test message of {service}. Mail works.", service=name),))
+
+
+def link(settings: Settings, url: str, *, invited: bool) -> Letter:
+    """Returns the letter with a link to choose a password: one that was asked for, or an invitation."""
+    name, hours = service(settings), settings.password_link_hours
+    if invited:
+        begin = Message("Welcome to {service}. Choose a password for your account here:", service=name)
+        end = Message("If you did not expect this message, you need not do anything. Do not pass the link on.")
+    else:
+        begin = Message("You can choose a new password for your account on {service} here:", service=name)
+        end = Message("If you did not ask for it, you need not do anything: your password stays as it is. "
+                      "Do not pass the link on.")
+    valid = plural("The link is valid once, and for {number} hour.",
+                   "The link is valid once, and for {number} hours.", hours)
+    return Letter(Message("Choose a password for {service}", service=name), (begin, url, valid, end))
+
+
+def password_changed(settings: Settings, at: str) -> Letter:
+    """Returns the notice of a new password."""
+    name = service(settings)
+    return _notice(Message("Your password on {service} was changed", service=name), Message(
+        "The password of your account on {service} was changed at {time}.", service=name, time=_readable(at)))
+
+
+def email_changed(settings: Settings, at: str) -> Letter:
+    """Returns the notice of another e-mail address, for the former one."""
+    name = service(settings)
+    return _notice(Message("Your e-mail address on {service} was changed", service=name), Message(
+        "The e-mail address of your account on {service} was changed at {time}. Messages no longer go to this address.",
+        service=name, time=_readable(at)))
+
+
+def login(settings: Settings, address: str, at: str) -> Letter:
+    """Returns the notice of a login from a new network."""
+    name = service(settings)
+    return _notice(Message("New login on {service}", service=name), Message(
+        "There was a login to your account on {service} at {time}, from the address {address}. In the last 30 days "
+        "there was none from there.", service=name, time=_readable(at), address=address))
+
+
+def _notice(subject: Message, event: Message) -> Letter:
+    end = Message("If this was you, you need not do anything. Otherwise choose a new password, "
+                  "and tell an administrator at once.")
+    return Letter(subject, (event, end))
+
+
+def _readable(time: str) -> str:
+    return f"{time[:10]} {time[11:16]} UTC"

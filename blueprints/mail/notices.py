@@ -1,0 +1,68 @@
+"""Notices to users about their account: a new password, another e-mail address, a login from a new network.
+
+They are context managers around the handlers that make such a change, and store a job in the same transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from gatepost import Call, later
+from gatepost.http.credentials.guessing import REMEMBERED
+from gatepost.http.operations.limits import network_of
+from models.records.mailboxes import mailbox
+from models.tables.audit import origins
+from models.tables.session import Session
+from models.tables.user import User
+from settings import Settings
+
+from . import configured, jobs
+
+if TYPE_CHECKING:
+    from gatepost.features import Around
+
+
+def around(settings: Settings) -> Mapping[str, Around]:
+    """Returns the notices by the name of the change in the audit log; none where they are off."""
+    if not (configured.is_on(settings) and settings.mail_notices):
+        return {}
+    return {"profile.password": password, "user.use_password_link": password, "profile.update": email,
+            "user.update": email, "session.create": network}
+
+
+@contextmanager
+def password(call: Call) -> Iterator[None]:
+    """Tells the user that their password was changed."""
+    yield
+    jobs.password_changed.post(call.row.tenant_id, call.row.id, language=_language(call))
+    call.write.enqueued = True
+
+
+@contextmanager
+def email(call: Call) -> Iterator[None]:
+    """Tells the user at the former address that their address was changed."""
+    former = call.row.email if isinstance(call.row, User) else None
+    yield
+    user = call.row
+    if former is not None and isinstance(user, User) and mailbox(user.email) != mailbox(former):
+        jobs.email_changed.post(user.tenant_id, user.id, to=former,
+                                language=_language(call) if user.id == call.principal.id else None)
+        call.write.enqueued = True
+
+
+@contextmanager
+def network(call: Call) -> Iterator[None]:
+    """Tells the user about a login from a network from which they did not log in for `REMEMBERED`."""
+    yield
+    session: Session = call.row
+    # The event of this login is stored after the handler.
+    known = origins(session.tenant_id, f"user:{session.owner_id}", later(-REMEMBERED))
+    if session.address is not None and network_of(session.address) not in map(network_of, known):
+        jobs.login.post(session.tenant_id, session.owner_id, session=session.id, language=_language(call))
+        call.write.enqueued = True
+
+
+def _language(call: Call) -> str:
+    return call.services.translations.wanted(call.request).tag

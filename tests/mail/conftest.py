@@ -1,0 +1,39 @@
+"""An app whose mail goes to a server of the tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gatepost.http.pipeline.application import Application
+from tests.apps import close, make_app
+from tests.mail.post_office import PostOffice, post_office
+
+URL = "https://api.example.org/base"
+
+
+@pytest.fixture
+def office() -> Iterator[PostOffice]:
+    with post_office() as office:
+        yield office
+
+
+@contextmanager
+def serving(folder: Path, database_url: str, office: PostOffice, **more: Any) -> Iterator[Application]:
+    """Serves an app whose mail goes to that server. No thread runs its jobs: `run_jobs` does."""
+    app = make_app(folder, database_url, **{"smtp_url": f"smtp+plain://127.0.0.1:{office.port}",
+                                            "mail_from": "gate@example.org", "public_url": URL, **more})
+    try:
+        yield app
+    finally:
+        close(app)
+
+
+@pytest.fixture
+def mailing(instance_folder, database_url, office) -> Iterator[Application]:
+    with serving(instance_folder, database_url, office) as app:
+        yield app

@@ -1,0 +1,92 @@
+"""A plugin with a second factor: attributes of the caller, a step in the login, and the endpoint that completes it.
+
+Every user named `Two …` has the code 4711.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from marshmallow import fields
+
+from blueprints.sessions.login import TokenSchema
+from gatepost import (
+    Call,
+    CallerAttribute,
+    Fault,
+    Feature,
+    Problem,
+    Routes,
+    StrictSchema,
+    new_id,
+    open_session,
+)
+from models.records.times import elapsed, now
+from models.tables.session import Session
+from models.tables.user import User
+
+CODE = "4711"
+routes = Routes("factor", "A second factor.")
+
+
+class Challenges(dict[str, str]):
+    """Users whose password was right, by challenge."""
+
+
+def next_step(call: Call, user: User) -> None:
+    """Asks users with a second factor for its code."""
+    if not user.name.startswith("Two "):
+        return
+    challenge = new_id()
+    call.services.feature("factor")[challenge] = user.id
+    if call.request.path.startswith("/console"):
+        raise Problem("login_incomplete", "Enter the code.", headers={"Location": f"/console/code/{challenge}"})
+    raise Problem("login_incomplete", "Send the code.", [
+        Fault("login_incomplete", "Send the code.", meta={"challenge": challenge})])
+
+
+class CodeSchema(StrictSchema):
+    challenge = fields.String(required=True)
+    code = fields.String(required=True)
+
+
+def check(call: Call) -> None:
+    """Checks the code, before the transaction."""
+    user_id = call.services.feature("factor").get(call.body["challenge"])
+    if user_id is None or call.body["code"] != CODE:
+        raise Problem("invalid_credentials", "The code is wrong.")
+    call.prepared = user_id
+
+
+@routes.post("/api/login/code", permission="session.create", body=CodeSchema(), answer=TokenSchema(), secret=True,
+             prepare=check)
+def complete(call: Call) -> dict[str, Any]:
+    """Complete a login with the code."""
+    user = User.by_id(call.prepared)
+    if user is None or not user.active:
+        raise Problem("invalid_credentials", "The code is wrong.")
+    return open_session(call, user, {"mfa": True})
+
+
+@routes.post("/api/factor/lamps", permission="stats.view", answer=StrictSchema())
+def lamps(call: Call) -> dict[str, Any]:
+    """Ask for a permission about other rows than those of the endpoint."""
+    call.access.require("product.create")
+    return {}
+
+
+def has_second_factor(session: Session) -> bool:
+    return bool((session.login or {}).get("mfa"))
+
+
+def age(session: Session) -> int:
+    return max(0, int(elapsed(session.created_at, now())))
+
+
+feature = Feature(
+    name="factor", extends={"console": "tests.sample_factor.pages"}, 
+    make=lambda services: Challenges(), next_step=next_step,
+    caller={
+        "mfa": CallerAttribute(bool, has_second_factor, True, lambda value: 'acr_values="mfa"'),
+        "auth_age": CallerAttribute(int, age, 0, lambda seconds: f'max_age="{seconds}"', least=0),
+    })
