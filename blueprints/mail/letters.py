@@ -41,7 +41,7 @@ def composed(settings: Settings, translation: Translation, to: str, letter: Lett
 
 def service(settings: Settings) -> str:
     """Returns the name of the service in letters: the host of `public_url`."""
-    return urlsplit(settings.url).netloc
+    return urlsplit(settings.public_url).netloc
 
 
 def trial(settings: Settings) -> Letter:

@@ -96,6 +96,7 @@ WALK = [
     ("token", "add", EMAIL, "--scope", "read:articles", "--name", HOSTILE), ("token", "list", EMAIL),
     ("token", "add", EMAIL, "--scope", HOSTILE), ("token", "revoke", HOSTILE),
     ("token", "release"), ("token", "release", HOSTILE), ("backup",), ("compact", "--yes"),
+    ("mail", "test", HOSTILE),
     ("restore", __file__), ("restore", "--verify", __file__), ("move", "--to", HOSTILE),
     ("move", "--to", f"postgresql://127.0.0.1:1/{quote(HOSTILE)}", "--yes"),
     ("audit", "tail"), ("audit", "tail", "--tenant", HOSTILE), ("audit", "export"), ("audit", "export", "--heads"),

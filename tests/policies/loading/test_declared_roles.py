@@ -102,7 +102,7 @@ def test_a_missing_role_that_many_lines_name_is_told_at_the_first_of_them() -> N
 
 def test_what_a_line_says_is_never_taken_for_what_a_finding_says() -> None:
     [found] = findings(orders=["p, user, is neither a role nor user:<id>, always, allow"] * 6)
-    assert found.startswith("orders.csv:36: ")
+    assert found.startswith("orders.csv:38: ")
     assert "is no permission" in found
     assert found.endswith("(5 more lines)"), "it is about a permission, as are the others of this file"
 
