@@ -131,6 +131,8 @@ def rows_page(call: Call, kind: Kind, refusal: Problem | None = None) -> Respons
         if wrong.status not in (400, 403, 404):
             raise
         problem = sentence(call, wrong)
+    if page_of["items"]:  # a column that is hidden in every row is left out
+        columns = [name for name in columns if any(name in row for row in page_of["items"])]
     verbs_by_id = {} if parameters.get("as") else _verbs_by_id(call, kind, page_of["items"])
     verbs = [verb for verb in verbs_of(kind) if any(verb in some for some in verbs_by_id.values())]
     return show(call, "data_rows.html", kind=kind, title=collection_called(kind.name), parameters=parameters,
@@ -138,7 +140,7 @@ def rows_page(call: Call, kind: Kind, refusal: Problem | None = None) -> Respons
                 heads=[(field_called(name), kind_of(collection.body_schema.fields.get(name))) for name in columns],
                 rows=_drawn(call, kind, page_of["items"], head, columns, whose),
                 filters=[(name, field_called(name), values) for name, values in kind.filters(call).items()],
-                orders=[(order, _order_called(order, say)) for order in collection.listing.query.orders],
+                orders=[(order, _order_called(order, say)) for order in collection.listing.orders(call)],
                 whose=whose, may_ask=call.access.may_ever("policy.view"),
                 searched=bool(collection.search or title_parameter(collection)),
                 owned=_owner_parameter(collection) is not None, total=_total(call, kind, parameters),

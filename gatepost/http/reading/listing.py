@@ -95,6 +95,10 @@ class Listing:
                                               also=None if also.where.is_everything else also)
         return requested, projection, shape, values
 
+    def orders(self, call: Call) -> list[str]:
+        """Returns the sort orders that the caller may use."""
+        return [sort for sort in self.query.orders if not self._selection.hidden_keys(call, sort)]
+
     def envelope(self) -> Schema:
         """Returns the schema of both envelopes, for the documentation."""
         return page_schema(self.collection.answer)
@@ -249,18 +253,23 @@ class Selection:
         return Projection(columns, reader(columns), True, (self._collection.view, *shown_by),
                           tuple((picking(plan), tuple(shown)) for plan, shown in withheld))
 
+    def hidden_keys(self, call: Call, sort: str) -> list[str]:
+        """Returns the keys of a sort order that are hidden from the caller in some row."""
+        guards = self._collection.guards_in(call.access.policy).by_field
+        return [key for key in sort.replace("-", "").split(",")
+                if key in guards and not call.access.shows_all(guards[key])]
+
     def _guards(self, call: Call, requested: ListRequest, filters: list[Filter]) -> list[Narrowing]:
         """Returns conditions, so that a filter by a guarded field does not reveal rows whose field is hidden.
 
         Raises `Problem` (`invalid_parameter`) for an order by a field that is hidden in some row.
         """
-        guards = self._collection.guards_in(call.access.policy).by_field
-        for key in requested.sort.replace("-", "").split(","):
-            if key in guards and not call.access.shows_all(guards[key]):
-                fault = Fault("invalid_parameter", Message("You may not sort by {field}.", field=key), parameter="sort")
-                raise Problem.of([fault], "invalid_parameter")
+        for key in self.hidden_keys(call, requested.sort):
+            fault = Fault("invalid_parameter", Message("You may not sort by {field}.", field=key), parameter="sort")
+            raise Problem.of([fault], "invalid_parameter")
         if not filters:
             return []
+        guards = self._collection.guards_in(call.access.policy).by_field
         permissions = dict.fromkeys(guards[by_client.column] for by_client in filters if by_client.column in guards)
         return [call.access.narrow(permission, self._model) or NOTHING for permission in permissions
                 if not call.access.shows_all(permission)]

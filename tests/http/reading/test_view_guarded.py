@@ -186,6 +186,8 @@ def test_the_console_does_not_show_the_field(guarded, support, order):
         assert "pending" in text
         assert "14.00" not in text
         assert "7.00" not in text
+    assert "Total" not in visitor.page("/console/data/orders").text, "neither a column nor a sort order"
+    assert "Total" in visit(guarded, "admin").page("/console/data/orders").text
 
 
 def test_only_a_rule_that_names_the_permission_costs_a_condition(app, guarded):
