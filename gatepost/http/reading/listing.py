@@ -202,6 +202,8 @@ class Selection:
     def __init__(self, collection: Readable, query: ListQuery) -> None:
         self._collection, self._model, self._query = collection, collection.model, query
         self._projections: BoundedCache[Projection] = BoundedCache()
+        guards = collection.guards.keys()
+        self._open_orders = frozenset(sort for sort in query.orders if guards.isdisjoint(keys_of(sort)))
 
     def shape(self, call: Call, requested: ListRequest, projection: Projection, narrowing: Narrowing,
               snapshot: str | None = None, also: Narrowing | None = None) -> tuple[paging.Shape, dict[str, Any]]:
@@ -256,23 +258,27 @@ class Selection:
     def hidden_keys(self, call: Call, sort: str) -> list[str]:
         """Returns the keys of a sort order that are hidden from the caller in some row."""
         guards = self._collection.guards_in(call.access.policy).by_field
-        return [key for key in sort.replace("-", "").split(",")
-                if key in guards and not call.access.shows_all(guards[key])]
+        return [key for key in keys_of(sort) if key in guards and not call.access.shows_all(guards[key])]
 
     def _guards(self, call: Call, requested: ListRequest, filters: list[Filter]) -> list[Narrowing]:
         """Returns conditions, so that a filter by a guarded field does not reveal rows whose field is hidden.
 
         Raises `Problem` (`invalid_parameter`) for an order by a field that is hidden in some row.
         """
+        if not filters and requested.sort in self._open_orders:
+            return []
         for key in self.hidden_keys(call, requested.sort):
             fault = Fault("invalid_parameter", Message("You may not sort by {field}.", field=key), parameter="sort")
             raise Problem.of([fault], "invalid_parameter")
-        if not filters:
-            return []
         guards = self._collection.guards_in(call.access.policy).by_field
         permissions = dict.fromkeys(guards[by_client.column] for by_client in filters if by_client.column in guards)
         return [call.access.narrow(permission, self._model) or NOTHING for permission in permissions
                 if not call.access.shows_all(permission)]
+
+
+def keys_of(sort: str) -> list[str]:
+    """Returns the fields of a sort order, such as `status,-created_at`."""
+    return sort.replace("-", "").split(",")
 
 
 @cache_sql
