@@ -127,8 +127,8 @@ def test_what_only_a_stronger_login_lacks_is_a_challenge(app):
 
 
 def test_a_permission_about_other_rows_is_refused_without_a_challenge(app):
-    asked = bearer(sent(app, "/api/login", {"email": user(app, "Plain", role="developer").email, "password": PASSWORD}))
-    refused = app.test_client().post("/api/factor/lamps", headers=asked)
+    plain = bearer(sent(app, "/api/login", {"email": user(app, "Plain", role="developer").email, "password": PASSWORD}))
+    refused = app.test_client().post("/api/factor/lamps", headers=plain)
     assert refused.status_code == 403 and "WWW-Authenticate" not in refused.headers
 
 

@@ -119,8 +119,8 @@ def email_changed(task: Task) -> None:
     try:
         require_mail(task)
         with task.services.database.connected():
-            known = reader(task) is not None
-        if known and (former := task.payload.get("to")) is not None:
+            has_reader = reader(task) is not None
+        if has_reader and (former := task.payload.get("to")) is not None:
             send(task, former, letters.email_changed(task.services.settings, task.job.created_at))
     except Problem as problem:
         if problem.status < 500 or task.attempt >= ATTEMPTS:

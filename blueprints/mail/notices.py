@@ -58,8 +58,8 @@ def network(call: Call) -> Iterator[None]:
     yield
     session: Session = call.row
     # The event of this login is stored after the handler.
-    known = origins(session.tenant_id, f"user:{session.owner_id}", later(-REMEMBERED))
-    if session.address is not None and network_of(session.address) not in map(network_of, known):
+    addresses = origins(session.tenant_id, f"user:{session.owner_id}", later(-REMEMBERED))
+    if session.address is not None and network_of(session.address) not in map(network_of, addresses):
         jobs.login.post(session.tenant_id, session.owner_id, session=session.id, language=_language(call))
         call.write.enqueued = True
 

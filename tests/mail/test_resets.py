@@ -41,8 +41,8 @@ def ask(client, email, **headers):
 
 
 def token(text):
-    [found] = re.findall(rf"^{URL}/console/password/([\w-]{{43}})$", text, re.MULTILINE)
-    return found
+    [secret] = re.findall(rf"^{URL}/console/password/([\w-]{{43}})$", text, re.MULTILINE)
+    return secret
 
 
 def use(client, token, password=NEW):
@@ -68,11 +68,11 @@ def test_a_user_gets_a_link_and_chooses_a_password(mailing, client, office, give
     assert message["To"] == user.email
     assert message["Subject"] == "Choose a password for api.example.org"
     assert may_log_in(client, user, PASSWORD)
-    found = token(office.texts()[0])
-    assert use(client, found) == 204
+    secret = token(office.texts()[0])
+    assert use(client, secret) == 204
     assert may_log_in(client, user, NEW)
     assert not may_log_in(client, user, PASSWORD)
-    assert use(client, found) == 404
+    assert use(client, secret) == 404
 
 
 @pytest.mark.both_databases
@@ -138,15 +138,15 @@ def test_a_scanner_that_follows_the_link_changes_nothing(method, mailing, client
     user = given.user(password=PASSWORD)
     ask(client, user.email)
     run_jobs(mailing)
-    found = token(office.texts()[0])
+    secret = token(office.texts()[0])
     with given.database.connected():
         before = dict(User.by_id(user.id).__data__)
-    for path in (f"/console/password/{found}", "/api/password-links", f"/console/password/{found}?x=y"):
+    for path in (f"/console/password/{secret}", "/api/password-links", f"/console/password/{secret}?x=y"):
         answer = getattr(client, method)(path)
         assert answer.headers.getlist("Set-Cookie") == [], "a scanner gets no session"
     with given.database.connected():
         assert dict(User.by_id(user.id).__data__) == before
-    assert use(client, found) == 204
+    assert use(client, secret) == 204
 
 
 @pytest.mark.parametrize("change", [{"email": "other@example.org"}, {"password": NEW}])
@@ -181,18 +181,18 @@ def test_the_token_is_nowhere_but_in_the_message(mailing, client, office, given,
     mailing.extensions["gatepost"].jobs.run_due()
     hurry(given)
     mailing.extensions["gatepost"].jobs.run_due()
-    found = token(office.texts()[0])
-    client.get(f"/console/password/{found}")
+    secret = token(office.texts()[0])
+    client.get(f"/console/password/{secret}")
     mailing.extensions["gatepost"].audit_writer.flush(early=True)
     with given.database.connected():
         stored = json.dumps([str(vars(row)) for table in (Job, Audit, PasswordLink) for row in table.select()])
     logged = "\n".join(str(vars(one)) for one in caplog.records if one.name != "mail.log")  # the server of the test
     assert "will be retried" in logged
     for place in (stored, logged):
-        assert found not in place
+        assert secret not in place
     assert user.email not in logged
     assert user.email not in str([vars(job) for job in jobs(given)])
-    assert hashed(found) in stored
+    assert hashed(secret) in stored
 
 
 def hurry(given):

@@ -99,8 +99,8 @@ class Translations:
 
     def in_language(self, tag: str | None = None) -> Translation:
         """Returns the language of this tag, else that of the setting `language`."""
-        known = () if tag is None else ((tag, 1.0),)
-        return self._by_tag[best((*known, (self._default, 1.0)), self._by_tag, SOURCE)]
+        preferred = () if tag is None else ((tag, 1.0),)
+        return self._by_tag[best((*preferred, (self._default, 1.0)), self._by_tag, SOURCE)]
 
 
 def read_texts(file: Traversable, tag: str) -> GNUTranslations:

@@ -118,10 +118,10 @@ def test_an_answer_can_be_sent_back_and_no_guess_of_a_hidden_price_is_told_from_
     path = f"/api/orders/{order.id}"
     seen = support.get(path).get_json()
     assert support.put(path, seen | {"note": "All of it."}).status_code == 200
-    told = [support.patch(path, {"items": [item | {"unit_price": price} for item in seen["items"]]})
+    answers = [support.patch(path, {"items": [item | {"unit_price": price} for item in seen["items"]]})
             for price in (700, 701)]
-    assert {answer.status_code for answer in told} == {400}
-    assert {answer.get_json()["errors"][0]["code"] for answer in told} == {"read_only_field"}
+    assert {answer.status_code for answer in answers} == {400}
+    assert {answer.get_json()["errors"][0]["code"] for answer in answers} == {"read_only_field"}
     guessed = [support.patch(path, {"total": total}) for total in (1400, 1401)]
     assert {answer.status_code for answer in guessed} == {400}
 
@@ -164,9 +164,9 @@ def test_every_question_about_the_permission_has_the_same_answer(guarded, suppor
     admin = as_user("admin")
     admin.client = guarded.test_client()
     for caller, decision in ((support, False), (admin, True)):
-        asked = {"subject": {"type": "user", "id": caller.id}, "action": {"name": "view_total"},
+        question = {"subject": {"type": "user", "id": caller.id}, "action": {"name": "view_total"},
                  "resource": {"type": "order", "id": order.id}}
-        assert admin.post("/access/v1/evaluation", asked).get_json() == {"decision": decision}
+        assert admin.post("/access/v1/evaluation", question).get_json() == {"decision": decision}
         query = f"as={caller.id}&permission=order.view_total&id={order.id}"
         verdict = "allowed" if decision else "refused"
         assert admin.get(f"/api/admin/policy/explain?{query}").get_json()["verdict"] == verdict
