@@ -147,7 +147,7 @@ def bad_guard(collection: Collection) -> str | None:
             return f"names {name!r}, which it does not answer"
         if permission.partition(".")[0] != collection.resource:
             return f"names the permission {permission!r}, which is not one of {collection.resource}.*"
-        if (reason := _told(collection, name)) is not None:
+        if (reason := _revealed(collection, name)) is not None:
             return reason
     return None
 
@@ -159,7 +159,7 @@ def bad_view_guard(collection: Collection) -> str | None:
         return "must say for each field which permission shows it, such as {'total': 'view_total'}"
     for name, verb in collection.view_guarded.items():
         schema: Schema = collection.body_schema
-        within, field = _split(name)
+        within, _, field = name.rpartition(".")  # a list, and a field of its entries
         if within:
             entries = schema.dump_fields.get(within)
             inner = entries.inner if isinstance(entries, fields.List) else None
@@ -176,19 +176,13 @@ def bad_view_guard(collection: Collection) -> str | None:
             return f"names {name!r}, which `guarded` names, too"
         if name == "version":
             return "names 'version', which only `guarded` can hide"
-        if (reason := _told(collection, name)) is not None:
+        if (reason := _revealed(collection, name)) is not None:
             return reason
     return None
 
 
-def _split(name: str) -> tuple[str, str]:
-    """Returns the list and the field of its entries; "" and the name for a field of the row."""
-    within, _, field = name.rpartition(".")
-    return within, field
-
-
-def _told(collection: Collection, name: str) -> str | None:
-    """Describes why a guarded field would tell its values by what it does; None if it would not."""
+def _revealed(collection: Collection, name: str) -> str | None:
+    """Describes how a search or an import would reveal a guarded field; None if none would."""
     if name in collection.search:
         return f"names {name!r}, which is searched: what a search finds would tell what is in it"
     if name in collection.import_keys:
