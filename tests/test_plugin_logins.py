@@ -140,6 +140,12 @@ def test_a_failure_to_compute_the_challenge_leaves_the_refusal(app, monkeypatch,
     assert "it is unknown if a stronger login may do product.create" in caplog.text
 
 
+def test_a_form_of_another_origin_is_refused_before_the_caller_is_known(app):
+    for path in ("/console/login", "/console/logout"):
+        refused = app.test_client().post(path, data={}, headers={"Origin": "https://evil.example"})
+        assert refused.status_code == 403, path
+
+
 def test_an_old_login_is_told_the_greatest_age(app):
     who = user(app, "Plain")
     token = bearer(sent(app, "/api/login", {"email": who.email, "password": PASSWORD}))
