@@ -221,6 +221,13 @@ def test_a_job_has_the_login_of_its_request(app):
     assert export(plain).status_code == 401
 
 
+def test_a_trial_of_rules_knows_the_login_of_its_caller(app):
+    strong = two_steps(app, user(app, "Two Steps", role="admin"))
+    tried = app.test_client().post("/api/admin/policy/try", headers=strong, json={
+        "files": {"more.csv": "p, user, page.view, always, allow\n# end\n"}})
+    assert tried.status_code == 200, tried.text
+
+
 def test_authzen_takes_it_as_a_property_of_the_subject(app):
     who = user(app, "Plain")
     with app.extensions["gatepost"].database.connected():

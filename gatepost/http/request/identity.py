@@ -104,6 +104,10 @@ class SessionLogin(Login):
         self[name] = value
         return value
 
+    def __reduce__(self) -> tuple[type[Login], tuple[dict[str, Any]]]:
+        """Becomes its values in another process, such as that of a policy trial."""
+        return Login, ({name: self[name] for name in self._services.caller},)
+
 
 def logged_in(services: Services, principal: Principal, session_id: str | None) -> Principal:
     """Returns a user with the attributes that features declare, as their session has them."""
