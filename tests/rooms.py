@@ -39,6 +39,7 @@ BLUEPRINTS = "blueprints"
 BETWEEN: Mapping[tuple[str, str], str] = {
     ("access_review", "console"): "its pages",
     ("access_review", "policy"): "circumstances of a question, and its form on the console",
+    ("accounts", "console"): "its pages",
     ("audit", "console"): "its pages",
     ("authzen", "access_review"): "a search for subjects is a search for holders",
     ("authzen", "policy"): "circumstances and new rows of a question",

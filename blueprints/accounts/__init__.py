@@ -2,7 +2,7 @@
 
 `caller` tells rules about the login of a session: `r.sub.mfa` and `r.sub.auth_age`. Each way to log in notes in
 `session.login` what rules may ask for. A session keeps both while it is refreshed: its row, and so `created_at` and
-`login`, are those of the login.
+`login`, are those of the login. `single_sign_on` lets users log in with an identity provider of the team.
 """
 
 from __future__ import annotations
@@ -26,11 +26,13 @@ def has_second_factor(session: Session) -> bool:
 
 def seconds_since_login(session: Session) -> int:
     """Returns the whole seconds since the login of a session; 0 after a clock was set back."""
-    return max(0, int(elapsed(session.created_at, now())))
+    return max(0, int(elapsed(session.proved_at, now())))
 
 
 feature = Feature(
-    name="accounts",
+    name="accounts", settings=("oidc",), extends={"console": "blueprints.accounts.pages"},
+    make="blueprints.accounts.single_sign_on.issuers:make",
+    doctor={"single_sign_on": "blueprints.accounts.single_sign_on.checks:check"},
     caller={
         MFA: CallerAttribute(bool, has_second_factor, True, lambda value: f'acr_values="{MFA}"'),
         "auth_age": CallerAttribute(int, seconds_since_login, 0, lambda seconds: f'max_age="{seconds}"', least=0),

@@ -25,9 +25,11 @@ from models.tables.audit import Audit, add
 from models.tables.deprecated_use import DeprecatedUse
 from models.tables.email_verification import EmailVerification
 from models.tables.idempotency import IdempotencyKey
+from models.tables.identity import Identity
 from models.tables.job import Job
 from models.tables.job_chunk import JobChunk, sweep
 from models.tables.password_link import PasswordLink
+from models.tables.provider_message import ProviderMessage
 from models.tables.session import end_all
 from models.tables.share import Share
 from models.tables.user import User
@@ -179,7 +181,9 @@ def _rows_outside_collections(person: User) -> list[tuple[str, type[Table], Any]
             ("uses of what is deprecated", DeprecatedUse, traces.uses_of(person)),
             ("chunks of files", JobChunk, traces.chunks_of(person)),
             ("password links", PasswordLink, traces.links_of(person)),
-            ("address verifications", EmailVerification, traces.verifications_of(person))]
+            ("address verifications", EmailVerification, traces.verifications_of(person)),
+            ("identities at providers", Identity, traces.identities_of(person)),
+            ("logins with a provider", ProviderMessage, traces.provider_logins_of(person))]
 
 
 def _erase_collection(person: User, collection: Collection, fate: str, heir: User | None, at: str) -> None:
