@@ -215,5 +215,5 @@ def test_two_providers_have_two_buttons(instance_folder, database_url, provider)
     with app_with(instance_folder, database_url, provider, {"oidc": {
             "team": {"issuer": provider.issuer, "client_id": CLIENT, "private": True}, "other": other}}) as app:
         page = visit(app).page("/console/login")
-        assert {"/console/login/other?next=/console", "/console/login/team?next=/console"} <= set(page.links)
+        assert {"/console/login/with/other?next=/console", "/console/login/with/team?next=/console"} <= set(page.links)
         assert "Log in with <Other>" in page.text

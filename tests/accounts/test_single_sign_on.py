@@ -27,7 +27,7 @@ from tests.accounts.provider import CLIENT, SECRET, parameters
 from tests.apps import PASSWORD, Given
 from tests.http.console.pages import ORIGIN, Seen, visit
 
-START = "/console/login/team"
+START = "/console/login/with/team"
 BACK = f"{START}/back"
 SUBJECT = "248289761001"
 CONNECT = "/console/account/identities/connect"
@@ -109,7 +109,7 @@ def test_a_user_logs_in(team, given, provider, user):
 def test_the_request_has_pkce_and_two_values_that_nobody_guesses(team, provider):
     visitor = visit(team)
     first, second = (parameters(begin(visitor)) for _ in range(2))
-    assert first["redirect_uri"] == ["http://localhost/console/login/team/back"]
+    assert first["redirect_uri"] == ["http://localhost/console/login/with/team/back"]
     assert first["scope"] == ["openid profile email"]
     assert (first["response_type"], first["code_challenge_method"]) == (["code"], ["S256"])
     secret = {name: first[name][0] for name in ("state", "nonce", "code_challenge")}
@@ -132,7 +132,7 @@ def test_over_https_the_cookie_belongs_to_the_host_and_the_host_header_changes_n
     assert cookie.startswith("__Host-gatepost_flow=")
     assert {"Secure", "Path=/", "SameSite=Lax"} <= set(cookie.split("; "))
     assert parameters(answer.headers["Location"])["redirect_uri"] == [
-        "https://gate.example.org/base/console/login/team/back"]
+        "https://gate.example.org/base/console/login/with/team/back"]
 
 
 def test_the_page_that_the_provider_leads_to_changes_nothing(team, given, provider, user):
@@ -264,7 +264,7 @@ def test_a_form_that_nobody_sent_is_refused_with_a_page(team, form):
 
 
 def test_an_unknown_provider_is_not_found(team):
-    for path in ("/console/login/nobody", "/console/login/nobody/back?code=a&state=b"):
+    for path in ("/console/login/with/nobody", "/console/login/with/nobody/back?code=a&state=b"):
         assert visit(team).get(path).status_code == 404
 
 

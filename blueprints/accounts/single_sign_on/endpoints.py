@@ -23,7 +23,8 @@ from . import configured, tokens
 from .flow import START
 from .identities import end_sessions, issuer_of, talking
 
-routes = Routes("identity", "Identities at providers, with which users log in.", when=configured.is_on)
+routes = Routes("identity", "Identities at providers, with which users log in.")
+calls_of_providers = Routes("provider_logout", "Calls of identity providers.", when=configured.is_on)
 
 BACKCHANNEL = f"{START}/backchannel"
 _JTI = 3600.0  # seconds that a logout token is remembered: longer than one is accepted
@@ -79,13 +80,13 @@ def of_user(call: Call) -> dict[str, Any]:
     return _shown(call.services.settings, call.row)
 
 
-@routes.delete("/api/profile/identities/<id>", permission="profile.update", problems=(404, 409), load=_own_account,
-               recorded="profile.disconnect", operation="profile_disconnect")
+@routes.delete("/api/profile/identities/<identity>", permission="profile.update", problems=(404, 409),
+               load=_own_account, recorded="profile.disconnect", operation="profile_disconnect")
 def disconnect(call: Call) -> None:
     """Disconnect an identity: nobody logs in with it any more, and sessions that it opened end."""
     user: User = call.row
     identities = {identity.id: identity for identity in identities_of(user)}
-    identity = identities.pop(call.path["id"], None)
+    identity = identities.pop(call.path["identity"], None)
     if identity is None:
         raise Problem("not_found")
     if user.password_hash == UNUSABLE and not identities:
@@ -111,9 +112,10 @@ def _check_token(call: Call) -> None:
         raise Problem("invalid_body", problem.detail) from None
 
 
-@routes.post(BACKCHANNEL, public="the logout token of the provider is the credential", body=LogoutTokenSchema(),
-             read_form=_read_token, anonymous=True, secret=True, prepare=_check_token, documented=False,
-             recorded="session.end_by_provider", largest_body=_LARGEST, cost=10)
+@calls_of_providers.post(BACKCHANNEL, public="the logout token of the provider is the credential",
+                         body=LogoutTokenSchema(), read_form=_read_token, anonymous=True, secret=True,
+                         prepare=_check_token, documented=False, recorded="session.end_by_provider",
+                         largest_body=_LARGEST, cost=10)
 def log_out(call: Call) -> Response:
     """End the sessions that a provider's logout token names."""
     issuer, claims = issuer_of(call), call.prepared
