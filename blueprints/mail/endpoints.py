@@ -18,11 +18,12 @@ from models.tables.user import User
 
 from ..password_links import links
 from . import configured
-from .jobs import OFF, email_changed, login, password_changed, password_link
+from .jobs import OFF, email_changed, login, password_changed, password_link, second_factor_added, second_factor_removed
 
 routes = Routes("password_mail", "Links to choose a password, by mail.")
 
-mailings = (password_link, password_changed, email_changed, login)  # hooks of this module are registered
+# Hooks of this module are registered.
+mailings = (password_link, password_changed, email_changed, second_factor_added, second_factor_removed, login)
 
 HOURLY = 5  # links that are mailed to one address in an hour because a stranger may have asked
 _HOUR = 3600

@@ -1,4 +1,5 @@
-"""Notices to users about their account: a new password, another e-mail address, a login from a new network.
+"""Notices to users about their account: a new password, another e-mail address, a second factor that was added or
+removed, a login from a new network.
 
 They are context managers around the handlers that make such a change, and store a job in the same transaction.
 """
@@ -29,7 +30,9 @@ def around(settings: Settings) -> Mapping[str, Around]:
     if not (configured.is_on(settings) and settings.mail_notices):
         return {}
     return {"profile.password": password, "user.use_password_link": password, "profile.update": email,
-            "user.update": email, "session.create": network}
+            "user.update": email, "profile.add_second_factor": added_factor,
+            "profile.remove_second_factor": removed_factor, "user.remove_second_factor": removed_factor,
+            "session.create": network}
 
 
 @contextmanager
@@ -50,6 +53,26 @@ def email(call: Call) -> Iterator[None]:
         jobs.email_changed.post(user.tenant_id, user.id, to=former,
                                 language=_language(call) if user.id == call.principal.id else None)
         call.write.enqueued = True
+
+
+@contextmanager
+def added_factor(call: Call) -> Iterator[None]:
+    """Tells the user that a second factor was added."""
+    yield
+    _about_factor(call, jobs.second_factor_added)
+
+
+@contextmanager
+def removed_factor(call: Call) -> Iterator[None]:
+    """Tells the user that their second factor was removed, by themselves or by an administrator."""
+    yield
+    _about_factor(call, jobs.second_factor_removed)
+
+
+def _about_factor(call: Call, mailing: jobs.Mailing) -> None:
+    user: User = call.row
+    mailing.post(user.tenant_id, user.id, language=_language(call) if user.id == call.principal.id else None)
+    call.write.enqueued = True
 
 
 @contextmanager
