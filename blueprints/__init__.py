@@ -8,7 +8,8 @@ do.
 COLLECTIONS = ("users", "products", "orders", "articles", "comments", "categories", "pages", "contact")
 
 FEATURES = (
-    "sessions", "password_links", "mail", "sharing", "health", "public", "stats", "audit", "jobs", "transfer",
+    "sessions", "password_links", "mail", "accounts",
+    "sharing", "health", "public", "stats", "audit", "jobs", "transfer",
     "policy", "policy_changes", "access_review", "authzen",
     "backups", "privacy", "nodes", "activity", "demo",
     "console",

@@ -40,6 +40,7 @@ from tests.databases import new_database
 from tests.http.console.pages import Seen, visit
 from tests.policies.editing import add_line, shipped_copy
 
+WITHOUT = ("accounts",)  # it declares the same attributes
 WITH_MFA = "    p.when == 'with_mfa' && (r.sub.mfa == 1 || r.sub.kind == 'service') || \\"
 FRESH_LOGIN = "    p.when == 'fresh_login' && (r.sub.auth_age < 600 || r.sub.kind == 'service') || \\"
 RULES = ("p, user, product.create, with_mfa, allow", "p, user, category.create, fresh_login, allow",
@@ -59,7 +60,7 @@ def policy(tmp_path: Path, *lines: str) -> Policy:
     edit(folder)
     for line in lines:
         add_line(folder / "products.csv", line)
-    return load(folder, discover((sample_factor,)).vocabulary)
+    return load(folder, discover((sample_factor,), WITHOUT).vocabulary)
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.both_databases)])
@@ -67,7 +68,7 @@ def app(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Flask]:
     folder = new_instance(tmp_path / "instance", new_url := new_database(request.param, request), "default")
     edit(folder / "policies")
     (folder / "policies" / INVARIANTS_FILE).unlink()
-    made = make_app(folder, new_url, [sample_factor])
+    made = make_app(folder, new_url, [sample_factor], without=WITHOUT)
     yield made
     close(made)
 
@@ -137,6 +138,12 @@ def test_a_failure_to_compute_the_challenge_leaves_the_refusal(app, monkeypatch,
     monkeypatch.setattr(stronger_login, "_needed", lambda *_: 1 / 0)
     assert product(app, plain, "one").status_code == 403
     assert "it is unknown if a stronger login may do product.create" in caplog.text
+
+
+def test_a_form_of_another_origin_is_refused_before_the_caller_is_known(app):
+    for path in ("/console/login", "/console/logout"):
+        refused = app.test_client().post(path, data={}, headers={"Origin": "https://evil.example"})
+        assert refused.status_code == 403, path
 
 
 def test_an_old_login_is_told_the_greatest_age(app):
@@ -214,6 +221,13 @@ def test_a_job_has_the_login_of_its_request(app):
     assert export(plain).status_code == 401
 
 
+def test_a_trial_of_rules_knows_the_login_of_its_caller(app):
+    strong = two_steps(app, user(app, "Two Steps", role="admin"))
+    tried = app.test_client().post("/api/admin/policy/try", headers=strong, json={
+        "files": {"more.csv": "p, user, page.view, always, allow\n# end\n"}})
+    assert tried.status_code == 200, tried.text
+
+
 def test_authzen_takes_it_as_a_property_of_the_subject(app):
     who = user(app, "Plain")
     with app.extensions["gatepost"].database.connected():
@@ -278,14 +292,14 @@ def test_the_attribute_is_unknown_without_the_feature(tmp_path):
     folder = shipped_copy(tmp_path / "policies")
     edit(folder)
     with pytest.raises(PolicyError, match=re.escape("r.sub.mfa is unknown")):
-        load(folder, discover(()).vocabulary)
+        load(folder, discover((), WITHOUT).vocabulary)
 
 
 def test_it_has_a_type_and_values(tmp_path):
     folder = shipped_copy(tmp_path / "policies")
     add_line(folder / "model.conf", "    p.when == 'wrong' && r.sub.mfa == 'yes' || \\")
     with pytest.raises(PolicyError, match=re.escape("r.sub.mfa is a truth value; write r.sub.mfa == 1")):
-        load(folder, discover((sample_factor,)).vocabulary)
+        load(folder, discover((sample_factor,), WITHOUT).vocabulary)
 
 
 def test_cases_can_name_it(tmp_path):
@@ -299,12 +313,12 @@ cases:
     who: [plain, strong, robot]
     what: product
     may: {plain: [], strong: [product.create], robot: [product.create]}
-""", "tests.yaml", discover((sample_factor,)).vocabulary)
+""", "tests.yaml", discover((sample_factor,), WITHOUT).vocabulary)
     assert run(policy(tmp_path), suite).failures == []
 
 
 def test_a_recorded_decision_is_replayed_with_its_login(tmp_path):
-    old = load(shipped_copy(tmp_path / "old"), discover((sample_factor,)).vocabulary)
+    old = load(shipped_copy(tmp_path / "old"), discover((sample_factor,), WITHOUT).vocabulary)
     usual = Entry(id="1", time="2026-11-20T10:00:00.000000Z", tenant_id="t", principal=f"user:{NO_ROW}", role="user",
                   action="create", resource="product", resource_id=None, result="refused", reason="forbidden", count=1,
                   facts={"asked": ["product.create"], "obj": None, "sub": {"mfa": True}})
@@ -323,7 +337,7 @@ def test_the_warnings_say_that_a_deny_misses_callers_without_a_login(tmp_path):
     add_line(folder / "model.conf", "    p.when == 'without_mfa' && r.sub.mfa == 0 || \\")
     add_line(folder / "products.csv", "p, user, product.create, always, allow")
     add_line(folder / "products.csv", "p, user, product.create, without_mfa, deny")
-    messages = [str(found) for found in warnings(load(folder, discover((sample_factor,)).vocabulary))]
+    messages = [str(found) for found in warnings(load(folder, discover((sample_factor,), WITHOUT).vocabulary))]
     assert any("this denies nothing where the caller's mfa is missing" in message for message in messages), messages
 
 
@@ -331,7 +345,7 @@ def test_a_value_that_is_impossible_is_a_warning(tmp_path):
     folder = shipped_copy(tmp_path / "policies")
     add_line(folder / "model.conf", "    p.when == 'too_young' && r.sub.auth_age < 0 || \\")
     add_line(folder / "products.csv", "p, user, product.create, too_young, allow")
-    messages = [str(found) for found in warnings(load(folder, discover((sample_factor,)).vocabulary))]
+    messages = [str(found) for found in warnings(load(folder, discover((sample_factor,), WITHOUT).vocabulary))]
     assert any("r.sub.auth_age is at least 0" in message for message in messages), messages
 
 
@@ -350,7 +364,7 @@ def test_an_invariant_finds_a_request_with_it(tmp_path):
     with pytest.raises(PolicyError, match=re.escape(
             "article.update; invariants.csv:30, 31 (`atmost, user, article.update, own_draft`) forbids this; for "
             "example: the kind of caller is user, the caller's mfa is 1, owner_id is the caller's id")):
-        load(folder, discover((sample_factor,)).vocabulary)
+        load(folder, discover((sample_factor,), WITHOUT).vocabulary)
 
 
 @pytest.mark.parametrize(("caller", "sentence"), [
@@ -365,7 +379,7 @@ def test_a_declaration_that_cannot_be_used_stops_the_start(caller, sentence):
     module.__file__ = __file__
     module.__dict__["feature"] = Feature(name="levels", caller=caller)
     with pytest.raises(PluginError, match=re.escape(sentence)):
-        discover((module,))
+        discover((module,), WITHOUT)
 
 
 def test_two_features_cannot_declare_the_same():
@@ -373,4 +387,4 @@ def test_two_features_cannot_declare_the_same():
     module.__file__ = __file__
     module.__dict__["feature"] = Feature(name="levels", caller=sample_factor.feature.caller)
     with pytest.raises(PluginError, match="the caller has an attribute 'auth_age' already"):
-        discover((sample_factor, module))
+        discover((sample_factor, module), WITHOUT)

@@ -39,7 +39,8 @@ def requires(package: str) -> list[str]:
 
 
 SERVING = declared("options", "install_requires")
-TESTING = [line for extra in ("fast", "redis", "test") for line in declared("options.extras_require", extra)]
+TESTING = [line for extra in ("accounts", "fast", "redis", "test")
+           for line in declared("options.extras_require", extra)]
 
 
 @pytest.mark.parametrize(("name", "lines"), [("serve.txt", SERVING), ("test.txt", [*SERVING, *TESTING])],
@@ -60,7 +61,7 @@ def test_the_tests_use_what_is_served(name):
 
 
 def test_the_image_has_what_the_service_needs_and_its_extras():
-    wanted = {canonicalize_name(Requirement(line).name) for extra in ("backup", "fast", "redis")
+    wanted = {canonicalize_name(Requirement(line).name) for extra in ("accounts", "backup", "fast", "redis")
               for line in declared("options.extras_require", extra)}
     assert wanted | set(pins("serve.txt")) <= set(pins("image.txt"))
 

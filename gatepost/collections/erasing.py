@@ -23,6 +23,7 @@ from models.records.table import Table
 from models.tables import erasure, remains, traces
 from models.tables.audit import Audit, add
 from models.tables.deprecated_use import DeprecatedUse
+from models.tables.email_verification import EmailVerification
 from models.tables.idempotency import IdempotencyKey
 from models.tables.job import Job
 from models.tables.job_chunk import JobChunk, sweep
@@ -177,7 +178,8 @@ def _rows_outside_collections(person: User) -> list[tuple[str, type[Table], Any]
             ("kept answers", IdempotencyKey, traces.keys_of(person)),
             ("uses of what is deprecated", DeprecatedUse, traces.uses_of(person)),
             ("chunks of files", JobChunk, traces.chunks_of(person)),
-            ("password links", PasswordLink, traces.links_of(person))]
+            ("password links", PasswordLink, traces.links_of(person)),
+            ("address verifications", EmailVerification, traces.verifications_of(person))]
 
 
 def _erase_collection(person: User, collection: Collection, fate: str, heir: User | None, at: str) -> None:

@@ -186,6 +186,8 @@ class World:
                 return {"json": {"current_password": PASSWORD, "new_password": "a short swim in the bay"}}
             case _, "/api/password-links":
                 return {"json": {"token": "A" * 43, "new_password": PASSWORD}}
+            case _, "/api/email-verifications":
+                return {"json": {"token": "A" * 43}}
             case _, "/api/password-resets":
                 return {"json": {"email": "reader@example.org"}}
             case "POST", "/api/tokens":

@@ -141,7 +141,8 @@ RESOURCES = (
     _other("policy", "view", "update", "evaluate", update="POST"),
 )
 
-VOCABULARY = Vocabulary({resource.name: resource for resource in RESOURCES})
+VOCABULARY = Vocabulary({resource.name: resource for resource in RESOURCES},
+                        login={"mfa": Column(bool, True), "auth_age": Column(int, True, least=0)})
 PERMISSIONS = frozenset(
     permission for resource in RESOURCES for permission in resource.permissions
 )

@@ -91,7 +91,6 @@ class SessionLogin(Login):
     """Attributes of the caller that features declare. The session is read when a rule first needs one of them."""
 
     def __init__(self, services: Services, session_id: str) -> None:
-        super().__init__()
         self._services, self._session_id = services, session_id
 
     @cached_property
@@ -105,6 +104,10 @@ class SessionLogin(Login):
         self[name] = value
         return value
 
+    def __reduce__(self) -> tuple[type[Login], tuple[dict[str, Any]]]:
+        """Becomes its values in another process, such as that of a policy trial."""
+        return Login, ({name: self[name] for name in self._services.caller},)
+
 
 def logged_in(services: Services, principal: Principal, session_id: str | None) -> Principal:
     """Returns a user with the attributes that features declare, as their session has them."""
@@ -115,7 +118,8 @@ def logged_in(services: Services, principal: Principal, session_id: str | None) 
 
 def with_login(principal: Principal, login: Mapping[str, Any]) -> LoggedIn:
     """Returns a principal with these values of attributes that features declare."""
-    return LoggedIn(**{field.name: getattr(principal, field.name) for field in fields(Principal)}, login=login)
+    return LoggedIn(principal.id, principal.key, principal.role, principal.tenant_id, principal.department,
+                    principal.kind, principal.groups, principal.scopes, login)
 
 
 def without_login(principal: Principal) -> Principal:
@@ -143,8 +147,8 @@ def _user(services: Services, token: str) -> tuple[Principal, str]:
             or account.user_id != claims.user_id or account.tenant_id != claims.tenant_id
             or account.token_version != claims.version):
         raise Problem("invalid_token", "The session has ended. Log in again.")
-    principal = _principal(account.user_id, account, "user", claims.scopes)
-    return logged_in(services, principal, claims.session_id) if services.caller else principal, claims.session_id
+    login = SessionLogin(services, claims.session_id) if services.caller else None
+    return _principal(account.user_id, account, "user", claims.scopes, login), claims.session_id
 
 
 def _service(services: Services, token: str) -> tuple[Principal, str]:
@@ -159,6 +163,11 @@ def _service(services: Services, token: str) -> tuple[Principal, str]:
     return _principal(bearer.user_id, bearer, "service", bearer.scopes), id
 
 
-def _principal(id: str, account: SessionUser | Bearer | User, kind: str, scopes: frozenset[str] | None) -> Principal:
-    return Principal(id=id, key=f"user:{id}", role=account.role, tenant_id=account.tenant_id,
-                     department=account.department, kind=kind, groups=tuple(account.groups), scopes=scopes)
+def _principal(id: str, account: SessionUser | Bearer | User, kind: str, scopes: frozenset[str] | None,
+               login: SessionLogin | None = None) -> Principal:
+    # By position: each request makes one.
+    if login is None:
+        return Principal(id, f"user:{id}", account.role, account.tenant_id, account.department, kind,
+                         tuple(account.groups), scopes)
+    return LoggedIn(id, f"user:{id}", account.role, account.tenant_id, account.department, kind,
+                    tuple(account.groups), scopes, login)

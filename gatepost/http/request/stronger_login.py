@@ -25,7 +25,9 @@ log = logging.getLogger("gatepost")
 def challenge(call: Call, problem: Problem) -> Problem | None:
     """Returns the refusal that replaces this one; None if a stronger login would not help."""
     permission = problem.permission
-    if problem.code != "forbidden" or call.principal.kind != "user" or not _is_of_endpoint(call, permission):
+    if problem.code != "forbidden" or not hasattr(call, "access"):  # refused before the caller was identified
+        return None
+    if call.principal.kind != "user" or not _is_of_endpoint(call, permission):
         return None
     names = call.access.policy.looks_at((permission,)).login
     if not names:

@@ -93,7 +93,8 @@ def test_every_collection_of_the_demo_and_every_body_has_an_example():
     bodies = {operation["operationId"] for item in DOCUMENT["paths"].values() for method, operation in item.items()
               if method != "parameters" and "requestBody" in operation}
     # Values that only the service can create: a refresh token, the version in force, a link. A logout needs no body.
-    assert bodies - tried == {"policy_apply", "session_refresh", "session_log_out", "password_link_use"}
+    assert bodies - tried == {"policy_apply", "session_refresh", "session_log_out", "password_link_use",
+                              "email_verification_use"}
 
 
 def send(app, operation, method, path, query, kind, body):

@@ -1,0 +1,37 @@
+"""Logins beyond the password. Off with `without = ["accounts"]`.
+
+`caller` tells rules about the login of a session: `r.sub.mfa` and `r.sub.auth_age`. Each way to log in notes in
+`session.login` what rules may ask for. A session keeps both while it is refreshed: its row, and so `created_at` and
+`login`, are those of the login.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gatepost.features import Feature
+from gatepost.http.request.caller_attribute import CallerAttribute
+from models.records.times import elapsed, now
+
+if TYPE_CHECKING:
+    from models.tables.session import Session
+
+MFA = "mfa"  # the note of a login with a second factor, or with a passkey that verified its user
+
+
+def has_second_factor(session: Session) -> bool:
+    """True if the login of a session had a second factor."""
+    return (session.login or {}).get(MFA) is True
+
+
+def seconds_since_login(session: Session) -> int:
+    """Returns the whole seconds since the login of a session; 0 after a clock was set back."""
+    return max(0, int(elapsed(session.created_at, now())))
+
+
+feature = Feature(
+    name="accounts",
+    caller={
+        MFA: CallerAttribute(bool, has_second_factor, True, lambda value: f'acr_values="{MFA}"'),
+        "auth_age": CallerAttribute(int, seconds_since_login, 0, lambda seconds: f'max_age="{seconds}"', least=0),
+    })
