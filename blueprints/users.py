@@ -7,7 +7,7 @@ from typing import Any
 
 from marshmallow import fields
 
-from gatepost import Call, Collection, Email, Line, Many, Name, NewPassword, RecordSchema, action
+from gatepost import Call, Collection, Email, Line, Many, Name, NewPassword, RecordSchema, Time, action
 from gatepost.http.credentials import step_up
 from gatepost.http.protocol.messages import Message
 from gatepost.http.protocol.problems import Fault
@@ -27,6 +27,8 @@ class UserSchema(RecordSchema):
     owner_id = fields.String(dump_only=True)
     name = Name(required=True, metadata={"example": "Noor Visser"})
     email = Email(required=True, metadata={"example": "noor@example.org"})
+    email_verified_at = Time(dump_only=True, allow_none=True, metadata={
+        "description": "When the user proved that they get the mail of this address. Null after a change of it."})
     password = NewPassword(load_only=True, attribute="password_hash", metadata={
         "description": "Without one, the user cannot log in until they choose one by a password link."})
     role = Line(maximum=LONGEST_ROLE, metadata={"description": "A role of the policy.", "names_of": "roles"})
@@ -44,10 +46,12 @@ class Users(Collection):
     sort = ("created_at", "updated_at", "name", "email")
     default_sort = "name"
     filters = {"role": ("eq", "in"), "name": ("eq", "contains", "startswith"), "email": ("eq", "startswith"),
+               "email_verified_at": ("isnull",),
                "department": ("eq", "isnull"), "groups": ("has",), "active": ("eq",), "created_at": ("gte", "lt")}
-    guarded = dict.fromkeys(("tenant_id", "owner_id", "version", "created_at", "updated_at", "email", "department",
-                             "groups", "active"), "user.view_private")
+    guarded = dict.fromkeys(("tenant_id", "owner_id", "version", "created_at", "updated_at", "email",
+                             "email_verified_at", "department", "groups", "active"), "user.view_private")
     managed, create_only = ("role", "department", "groups"), ("password",)
+    proved = ("email_verified_at",)
     overview = ("email", "role", "department", "groups", "active")
 
     def stamp(self, call: Call, row: User) -> None:

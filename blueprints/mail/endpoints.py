@@ -1,4 +1,4 @@
-"""Endpoints: ask for a link to choose a new password, and send one to a user.
+"""Endpoints: ask for a link to choose a new password, send one to a user, and verify one's address.
 
 `POST /api/password-resets` does not reveal whether an address has an account: the answer is the same, and so are the
 statements. A job does the rest, and looks the account up again.
@@ -10,24 +10,36 @@ from typing import Any
 
 from marshmallow import fields
 
-from gatepost import Call, Problem, Routes, StrictSchema, Text
+from gatepost import Call, Problem, Routes, Rows, StrictSchema, Text
 from gatepost.http.pipeline.limiting import count_for_the_day
 from models.base import new_id
 from models.records.mailboxes import mailbox
 from models.tables.user import User
 
 from ..password_links import links
-from . import configured
-from .jobs import OFF, email_changed, login, password_changed, password_link, second_factor_added, second_factor_removed
+from . import configured, verifications
+from .jobs import (
+    OFF,
+    email_changed,
+    email_verification,
+    login,
+    password_changed,
+    password_link,
+    second_factor_added,
+    second_factor_removed,
+)
 
 routes = Routes("password_mail", "Links to choose a password, by mail.")
+verification_routes = Routes("email_verification", "Links by mail, with which users verify their address.")
 
 # Hooks of this module are registered.
-mailings = (password_link, password_changed, email_changed, second_factor_added, second_factor_removed, login)
+mailings = (password_link, email_verification, password_changed, email_changed, second_factor_added,
+            second_factor_removed, login)
 
 HOURLY = 5  # links that are mailed to one address in an hour because a stranger may have asked
 _HOUR = 3600
 _LARGEST_BODY = 32 * 2**10  # bytes of a guest's body
+_LONGEST_TOKEN = 200
 
 
 class ResetSchema(StrictSchema):
@@ -38,6 +50,10 @@ class SentSchema(StrictSchema):
     """The answer for every address, with an account or without one."""
 
     hours = fields.Integer(required=True, metadata={"description": "Hours that a mailed link is valid."})
+
+
+class VerificationSchema(StrictSchema):
+    token = Text(required=True, maximum=_LONGEST_TOKEN)
 
 
 def require_mail(call: Call) -> None:
@@ -79,10 +95,46 @@ def _account(call: Call) -> User | None:
 def send_link(call: Call) -> dict[str, Any]:
     """Mail the user a link to choose a password: nobody else sees it."""
     require_mail(call)
-    password_link.post(call.row.tenant_id, call.row.id, invited=True)
+    password_link.post(call.row.tenant_id, call.row.id)
     call.write.enqueued = True
     return _sent(call)
 
 
 def _sent(call: Call) -> dict[str, Any]:
     return {"hours": call.services.settings.password_link_hours}
+
+
+def _own_account(call: Call, *, lock: bool = True) -> User | None:
+    return Rows(User, call.tenant_id).find(call.principal.id or "", lock=lock)
+
+
+def _limit_verification(call: Call) -> None:
+    require_mail(call)
+    with call.services.database.connected():
+        user = _own_account(call, lock=False)
+    if user is not None and user.email_verified_at is None and not verifications.within_limits(
+            call.services.limits, user):
+        raise Problem("rate_limited", "Enough messages were sent to this address. Try again in an hour.",
+                      headers={"Retry-After": str(_HOUR)})
+
+
+@verification_routes.post("/api/profile/verify-email", permission="profile.update", answer=SentSchema(), status=202,
+                          secret=True, problems=(404, 409), fetch=_limit_verification, load=_own_account,
+                          recorded="profile.request_verification", operation="profile_verify_email")
+def request_verification(call: Call) -> dict[str, Any]:
+    """Mail the caller a link with which they verify that their address is theirs."""
+    if call.row.email_verified_at is not None:
+        raise Problem("conflict", "Your e-mail address is verified already.")
+    email_verification.post(call.row.tenant_id, call.row.id, counted=True,
+                            language=call.services.translations.wanted(call.request).tag)
+    call.write.enqueued = True
+    return {"hours": verifications.HOURS}
+
+
+@verification_routes.post("/api/email-verifications", public="the token of the link is the credential",
+                          body=VerificationSchema(), status=204, secret=True, tight=True, problems=(404,),
+                          recorded="profile.verify_email", largest_body=_LARGEST_BODY,
+                          operation="email_verification_use")
+def verify(call: Call) -> None:
+    """Verify the address of a user with the token of a link: it starts no session."""
+    verifications.use(call, call.body["token"])

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from gatepost import Message, Problem, Task
+from gatepost.http.security.passwords import UNUSABLE
 from gatepost.jobs.hooks import Hook
 from models.base import Rows
 from models.tables.audit import add
@@ -15,7 +16,7 @@ from models.tables.session import Session
 from models.tables.user import User
 
 from ..password_links import links
-from . import configured
+from . import configured, verifications
 
 if TYPE_CHECKING:
     from .letters import Letter
@@ -68,19 +69,44 @@ def password_link(task: Task) -> None:
     from . import letters
 
     require_mail(task)
-    settings, invited = task.services.settings, bool(task.payload.get("invited"))
+    settings = task.services.settings
 
-    def make() -> tuple[str, str] | None:
+    def make() -> tuple[str, str, bool] | None:
         user = reader(task, lock=True)
         if user is None:
             return None
         add(tenant_id=user.tenant_id, principal="system:mail", role="system", action="create_password_link",
             resource="user", resource_id=user.id, result="allowed", reason="mail")
-        return user.email, links.make(settings, user)[0]
+        return user.email, links.make(settings, user, mailed=True)[0], user.password_hash == UNUSABLE
+
+    if (made := task.keep(make)) is not None:
+        address, token, invited = made
+        send(task, address, letters.link(settings, links.url(settings, token), invited=invited))
+
+
+@Mailing
+def email_verification(task: Task) -> None:
+    """Send a user a link to verify their address. Each attempt makes a new one, which replaces the last.
+
+    Changes of addresses are counted here, so that nobody can send messages to others with them.
+    """
+    from . import letters
+
+    require_mail(task)
+    settings, counted = task.services.settings, bool(task.payload.get("counted")) or task.attempt > 1
+    with task.services.database.connected():
+        user = reader(task)
+    if user is None or user.email_verified_at is not None or not (
+            counted or verifications.within_limits(task.services.limits, user)):
+        return
+
+    def make() -> tuple[str, str] | None:
+        user = reader(task, lock=True)
+        return None if user is None or user.email_verified_at is not None else (user.email, verifications.make(user))
 
     if (made := task.keep(make)) is not None:
         address, token = made
-        send(task, address, letters.link(settings, links.url(settings, token), invited=invited))
+        send(task, address, letters.verification(settings, verifications.url(settings, token), verifications.HOURS))
 
 
 @Mailing

@@ -52,18 +52,32 @@ def trial(settings: Settings) -> Letter:
 
 
 def link(settings: Settings, url: str, *, invited: bool) -> Letter:
-    """Returns the letter with a link to choose a password: one that was asked for, or an invitation."""
+    """Returns the letter with a link to choose a password. It is an invitation for a user who has none yet."""
     name, hours = service(settings), settings.password_link_hours
     if invited:
+        subject = Message("Invitation to {service}", service=name)
         begin = Message("Welcome to {service}. Choose a password for your account here:", service=name)
         end = Message("If you did not expect this message, you need not do anything. Do not pass the link on.")
     else:
+        subject = Message("Choose a password for {service}", service=name)
         begin = Message("You can choose a new password for your account on {service} here:", service=name)
         end = Message("If you did not ask for it, you need not do anything: your password stays as it is. "
                       "Do not pass the link on.")
-    valid = plural("The link is valid once, and for {number} hour.",
-                   "The link is valid once, and for {number} hours.", hours)
-    return Letter(Message("Choose a password for {service}", service=name), (begin, url, valid, end))
+    return Letter(subject, (begin, url, _valid(hours), end))
+
+
+def verification(settings: Settings, url: str, hours: int) -> Letter:
+    """Returns the letter with a link to verify the address of an account."""
+    name = service(settings)
+    return Letter(Message("Verify your e-mail address for {service}", service=name), (
+        Message("Verify that this is the e-mail address of your account on {service} here:", service=name), url,
+        _valid(hours), Message("If you did not enter this address on {service}, do not verify it: "
+                               "somebody else entered it.", service=name)))
+
+
+def _valid(hours: int) -> Message:
+    return plural("The link is valid once, and for {number} hour.", "The link is valid once, and for {number} hours.",
+                  hours)
 
 
 def password_changed(settings: Settings, at: str) -> Letter:

@@ -1,7 +1,8 @@
-"""Notices to users about their account: a new password, another e-mail address, a second factor that was added or
+"""Messages to users about their account: a new password, another e-mail address, a second factor that was added or
 removed, a login from a new network.
 
-They are context managers around the handlers that make such a change, and store a job in the same transaction.
+A user with a new address also gets the link that verifies it. All are context managers around the handlers that make
+such a change, and store a job in the same transaction.
 """
 
 from __future__ import annotations
@@ -26,13 +27,15 @@ if TYPE_CHECKING:
 
 
 def around(settings: Settings) -> Mapping[str, Around]:
-    """Returns the notices by the name of the change in the audit log; none where they are off."""
-    if not (configured.is_on(settings) and settings.mail_notices):
+    """Returns the messages by the name of the change in the audit log; none where they are off."""
+    if not configured.is_on(settings):
         return {}
-    return {"profile.password": password, "user.use_password_link": password, "profile.update": email,
-            "user.update": email, "profile.add_second_factor": added_factor,
-            "profile.remove_second_factor": removed_factor, "user.remove_second_factor": removed_factor,
-            "session.create": network}
+    addresses: Mapping[str, Around] = {"user.register": account, "profile.update": email, "user.update": email}
+    if not settings.mail_notices:
+        return addresses
+    return {"profile.password": password, "user.use_password_link": password, "session.create": network,
+            "profile.add_second_factor": added_factor, "profile.remove_second_factor": removed_factor,
+            "user.remove_second_factor": removed_factor, **addresses}
 
 
 @contextmanager
@@ -44,14 +47,24 @@ def password(call: Call) -> Iterator[None]:
 
 
 @contextmanager
+def account(call: Call) -> Iterator[None]:
+    """Sends a user who opened an account the link that verifies their address."""
+    yield
+    jobs.email_verification.post(call.row.tenant_id, call.row.id, language=_language(call))
+    call.write.enqueued = True
+
+
+@contextmanager
 def email(call: Call) -> Iterator[None]:
-    """Tells the user at the former address that their address was changed."""
+    """Tells the user at the former address that it was changed, and sends the link that verifies the new one."""
     former = call.row.email if isinstance(call.row, User) else None
     yield
     user = call.row
     if former is not None and isinstance(user, User) and mailbox(user.email) != mailbox(former):
-        jobs.email_changed.post(user.tenant_id, user.id, to=former,
-                                language=_language(call) if user.id == call.principal.id else None)
+        language = _language(call) if user.id == call.principal.id else None
+        if call.services.settings.mail_notices:
+            jobs.email_changed.post(user.tenant_id, user.id, to=former, language=language)
+        jobs.email_verification.post(user.tenant_id, user.id, language=language)
         call.write.enqueued = True
 
 

@@ -44,7 +44,7 @@ def _account(call: Call) -> User | None:
 def create(call: Call) -> dict[str, Any]:
     """Create a link with which the user chooses a password: it replaces an earlier one, and is valid once."""
     settings = call.services.settings
-    token, expires_at = links.make(settings, call.row)
+    token, expires_at = links.make(settings, call.row, maker_id=call.principal.id)
     call.headers["Cache-Control"] = "no-store"
     shown = links.url(settings, token, call.request) if links.PAGE in call.services.registry.paths else None
     return {"link": shown, "token": token, "expires_at": expires_at}

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from flask import Request
 
-from gatepost import Call, Fault, Message, Problem, Rows, later
+from gatepost import Call, Fault, Message, Problem, Rows, later, now
 from gatepost.http.request.identity import hashed, principal_of
 from gatepost.http.request.urls import url_of
 from gatepost.http.security import passwords
@@ -25,10 +25,15 @@ PAGE = "/console/password/<token>"
 _HOUR = 3600.0
 
 
-def make(settings: Settings, user: User) -> tuple[str, str]:
-    """Stores a new link of a user in the current transaction, which has locked the user. Returns token and expiry."""
+def make(settings: Settings, user: User, *, mailed: bool = False, maker_id: str | None = None) -> tuple[str, str]:
+    """Stores a new link of a user in the current transaction, which has locked the user. Returns token and expiry.
+
+    mailed    the link is sent to the user's address and shown to nobody, so its use verifies the address
+    maker_id  the user who passes the link on
+    """
     token = secrets.token_urlsafe(32)
-    return token, replace_link(user, hashed(token), later(settings.password_link_hours * _HOUR)).expires_at
+    expires_at = later(settings.password_link_hours * _HOUR)
+    return token, replace_link(user, hashed(token), expires_at, mailed=mailed, maker_id=maker_id).expires_at
 
 
 def url(settings: Settings, token: str, request: Request | None = None) -> str:
@@ -81,12 +86,18 @@ def prepare(call: Call, token: str, password: str) -> str:
 
 
 def use(call: Call, token: str, password_hash: str) -> None:
-    """Uses a link in a transaction: sets the password, and ends all sessions. Raises `Problem` (`not_found`)."""
+    """Uses a link in a transaction: sets the password, and ends all sessions. A mailed link verifies the address.
+
+    Raises `Problem` (`not_found`).
+    """
     user = PasswordLink.user_of(hashed(token), lock=True)
-    if user is None or not PasswordLink.take(hashed(token)):
+    link = None if user is None else PasswordLink.take(hashed(token))
+    if user is None or link is None:
         raise invalid()
     call.row, call.write.acted_as = user, principal_of(user)
     user.password_hash = password_hash
+    if link.mailed:
+        user.email_verified_at = now()
     end_all(user)
     Rows(User, user.tenant_id).save(user)
 

@@ -20,7 +20,7 @@ from . import exporting
 
 routes = Routes("profile_export", "One's own data.")
 
-# The e-mail address of an account is not verified, so messages from that address may be another person's.
+# Until the e-mail address of an account is verified, messages from that address may be another person's.
 _UNPROVED = ("contact",)
 
 
@@ -47,7 +47,8 @@ def _content(call: Call, event: audit.Export) -> Iterator[bytes]:
             return collection.hidden(call, row, tuple(collection.guards))
 
     collections = cast(Collections, call.services.collections)  # typed there with fewer methods
-    lines = exporting.lines(call.services.database, call.row, collections, _UNPROVED, hidden)
+    without = _UNPROVED if call.row.email_verified_at is None else ()
+    lines = exporting.lines(call.services.database, call.row, collections, without, hidden)
     # Read the first line now, so that an error is answered as a problem document.
     first = next(lines)
     return file_formats.write(file_formats.NDJSON, (), _counted(chain([first], lines), event))

@@ -19,6 +19,7 @@ from models.records.table import Table
 from models.tables import traces
 from models.tables.audit import Audit
 from models.tables.deprecated_use import DeprecatedUse
+from models.tables.email_verification import EmailVerification
 from models.tables.idempotency import IdempotencyKey
 from models.tables.job_chunk import JobChunk
 from models.tables.password_link import PasswordLink
@@ -41,7 +42,8 @@ _BESIDES: tuple[tuple[str, type[Table], Callable[[User], pw.Expression], tuple[s
      ("method", "path", "key", "status", "created_at", "expires_at")),
     ("files of jobs", JobChunk, traces.chunks_of, ("job_id", "number", "size", "created_at")),
     ("uses of what is deprecated", DeprecatedUse, traces.uses_of, ("endpoint", "count", "last_used_at")),
-    ("password links", PasswordLink, traces.links_of, ("created_at", "expires_at")),
+    ("password links", PasswordLink, traces.links_of, ("created_at", "expires_at", "mailed")),
+    ("address verifications", EmailVerification, traces.verifications_of, ("email", "created_at", "expires_at")),
     ("second factors", SecondFactor, traces.factors_of, ("created_at", "confirmed_at")),
 )
 

@@ -53,6 +53,7 @@ class Collection(Writable):
     managed       fields that only callers with `<resource>.manage` may set; a rule can name a permission for each
     set_guarded   field → permission needed to set it; `create` and `update` decide until a rule names the permission
     create_only   fields that are set at creation and never change
+    proved        read-only fields that no import sets either: a new row begins without a value
     null_at_create  columns filled after `<resource>.create` is evaluated; rules about `create` cannot read them
     import_keys   unique fields by which an import finds an existing row
     most_owned    the number of rows that a user without `<resource>.manage` may own; None: the setting `owner_rows`

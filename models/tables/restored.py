@@ -7,6 +7,7 @@ from secrets import token_hex
 import peewee as pw
 
 from models.records.times import now
+from models.tables.email_verification import EmailVerification
 from models.tables.idempotency import IdempotencyKey
 from models.tables.instance import Instance
 from models.tables.job import FAILED, RUNNING, WAITING, Job
@@ -22,9 +23,9 @@ def new_epoch() -> str:
 
 
 def end_what_was_under_way(epoch: str, *, keep_tokens: bool, resume_jobs: bool) -> None:
-    """Ends all sessions and password links, deletes kept responses, suspends service tokens (unless `keep_tokens`),
-    marks unfinished jobs as failed (unless `resume_jobs`), and begins the epoch. Needs a transaction of the restored
-    database."""
+    """Ends all sessions and mailed or passed on links, deletes kept responses, suspends service tokens (unless
+    `keep_tokens`), marks unfinished jobs as failed (unless `resume_jobs`), and begins the epoch. Needs a transaction of
+    the restored database."""
     # Across tenants: a restore contains all of them.
     at = now()
     _end_sessions(at)
@@ -40,7 +41,7 @@ def end_what_was_under_way(epoch: str, *, keep_tokens: bool, resume_jobs: bool) 
 
 
 def end_after_move() -> tuple[int, int]:
-    """Ends all sessions and password links, marks unfinished jobs as failed. Returns the numbers of sessions and jobs.
+    """Ends all sessions and links, marks unfinished jobs as failed. Returns the numbers of sessions and jobs.
 
     Needs a transaction of the database that rows were moved to. Everything else stays valid: kept responses, tokens,
     cursors and entity tags.
@@ -52,6 +53,7 @@ def end_after_move() -> tuple[int, int]:
 def _end_sessions(at: str) -> int:
     # Across tenants, as above. A restored link may have been used after the backup.
     PasswordLink.delete().execute()
+    EmailVerification.delete().execute()
     LoginChallenge.delete().execute()
     return int(Session.update({Session.revoked_at: at}).where(Session.revoked_at.is_null()).execute())
 

@@ -17,6 +17,7 @@ from models.records.table import Table
 from models.tables import sealed_rows
 from models.tables.audit import Audit
 from models.tables.deprecated_use import DeprecatedUse
+from models.tables.email_verification import EmailVerification
 from models.tables.idempotency import IdempotencyKey
 from models.tables.job import CANCELLED, DONE, FAILED, Job
 from models.tables.job_chunk import JobChunk
@@ -116,6 +117,12 @@ def factors_of(user: User) -> pw.Expression:
 def challenges_of(user: User) -> pw.Expression:
     """Returns the condition that a login that waits for a code is the user's."""
     mine: pw.Expression = (LoginChallenge.tenant_id == user.tenant_id) & (LoginChallenge.owner_id == user.id)
+    return mine
+
+
+def verifications_of(user: User) -> pw.Expression:
+    """Returns the condition that a link to verify an address is the user's."""
+    mine: pw.Expression = (EmailVerification.tenant_id == user.tenant_id) & (EmailVerification.owner_id == user.id)
     return mine
 
 

@@ -28,18 +28,34 @@ ADMINISTRATOR = "admin"  # the highest role
 NOBODY = "deleted user"  # the name of a tombstone
 
 
+class _Address(pw.FieldAccessor):
+    """Sets the address of a user. Nobody has verified another mailbox."""
+
+    def __set__(self, user: User, value: str) -> None:
+        before = user.__data__.get(self.name)
+        if before is not None and mailbox(before) != mailbox(value):
+            user.email_verified_at = None
+        super().__set__(user, value)
+
+
+class _AddressField(EmailField):
+    accessor_class = _Address
+
+
 class User(Owned):
     """A user with one role.
 
     `owner_id` is the user's own id, so that the condition `own` has the same meaning here as in other tables.
-    `token_version` is raised to invalidate all access tokens issued so far. `erased_at` is the time of the user's
-    erasure: then the row is a tombstone, which other rows refer to and nobody sees.
+    `token_version` is raised to invalidate all access tokens issued so far. `email_verified_at` is the time when the
+    user proved that they get the mail of this address; null after any change of it. `erased_at` is the time of the
+    user's erasure: then the row is a tombstone, which other rows refer to and nobody sees.
     """
 
     owns_itself = True
 
     name = pw.TextField()
-    email = EmailField()
+    email = _AddressField()
+    email_verified_at = TimeField(null=True)
     password_hash = pw.TextField()
     role = RoleField(default="user")
     groups = ListField(default=list)

@@ -193,6 +193,8 @@ class World:
                 return {"json": {"code": "123456"}}
             case _, "/api/password-links":
                 return {"json": {"token": "A" * 43, "new_password": PASSWORD}}
+            case _, "/api/email-verifications":
+                return {"json": {"token": "A" * 43}}
             case _, "/api/password-resets":
                 return {"json": {"email": "reader@example.org"}}
             case "POST", "/api/tokens":

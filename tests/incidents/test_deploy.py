@@ -75,7 +75,8 @@ def test_the_logs_of_a_proxy_have_no_token_of_a_link(proxy, is_up, service, tmp_
     with behind(proxy, service.url if is_up else f"http://127.0.0.1:{free_port()}", tmp_path, changes) as port:
         bodies = [ask(port, "GET", path)[2] for path in (
             f"/console/password/{token}", f"/console/password/{token}?lang=de", f"/console/password/{token}/",
-            f"/Console/Password/{token}", f"/console//password/{token}", "/console/login")]
+            f"/Console/Password/{token}", f"/console//password/{token}", f"/console/verify-email/{token}",
+            f"/Console/Verify-Email/{token}?lang=de", "/console/login")]
         bodies.append(ask(port, "POST", f"/console/password/{token}", b"new_password=x",
                           {"Content-Type": "application/x-www-form-urlencoded"})[2])
     logs = {file.name: file.read_text("utf-8", "replace") for file in tmp_path.iterdir()

@@ -255,7 +255,7 @@ def test_one_address_gets_few_messages_and_the_answer_does_not_tell(instance_fol
 
 
 def test_it_is_in_the_language_of_the_request(mailing, client, office, given):
-    ask(client, given.user().email, **{"Accept-Language": "de-AT, en;q=0.5"})
+    ask(client, given.user(password=PASSWORD).email, **{"Accept-Language": "de-AT, en;q=0.5"})
     run_jobs(mailing)
     assert office.messages[0]["Subject"] == "Passwort für api.example.org wählen"
     assert "Ihr Passwort bleibt, wie es ist." in office.texts()[0]
@@ -291,7 +291,7 @@ def test_mail_that_was_turned_off_meanwhile_ends_the_job(mailing, client, app, g
 
 
 def test_an_administrator_sends_a_link_that_only_its_reader_sees(mailing, office, given, as_role):
-    admin, user = as_role("admin"), given.user(password=PASSWORD)
+    admin, user = as_role("admin"), given.user()
     client = mailing.test_client()
     path = f"/api/users/{user.id}/password-link/mail"
     answer = client.post(path, headers=admin.headers)

@@ -37,6 +37,7 @@ FIELDS: Mapping[str, Message] = {
     "device": Message("Device"),
     "done_at": Message("Finished"),
     "email": Message("E-mail"),
+    "email_verified_at": Message("E-mail verified"),
     "expires_at": Message("Expires"),
     "expires_in": Message("Lifetime (seconds)"),
     "grantee": Message("Shared with"),

@@ -23,7 +23,7 @@ _FIELDS, _MANAGED = ("name", "email"), ("role", "department", "groups")
 @routes.get(NEW, **page("user.create", narrows=True, identify=member))
 def new(call: Call) -> Response:
     """Show the form for a new user."""
-    return _drawn(call)
+    return drawn(call)
 
 
 @routes.of_each
@@ -31,7 +31,7 @@ def forms(collection: Collection) -> Iterator[Endpoint]:
     """The form of the page: a run of the endpoint that creates a user."""
     if collection.name == "users":
         create = next(endpoint for endpoint in collection.served if endpoint.name == "create")
-        yield form(create, NEW, _created, drawn_again(_drawn), identify=member)
+        yield form(create, NEW, _created, drawn_again(drawn), identify=member)
 
 
 def _created(call: Call, result: Any) -> Response:
@@ -39,7 +39,8 @@ def _created(call: Call, result: Any) -> Response:
     return see_other(call, f"{path}/password-link" if may_link else path)
 
 
-def _drawn(call: Call, problem: Problem | None = None) -> Response:
+def drawn(call: Call, problem: Problem | None = None) -> Response:
+    """Returns the page of the form, also after a refusal."""
     say, access = call.services.translations.wanted(call.request).say, call.access
     fixed = cast(Collection, call.services.collections["users"]).fixed_for(access, None, creates=True)
     names = (*_FIELDS, *(name for name in _MANAGED if name not in fixed))
@@ -49,6 +50,7 @@ def _drawn(call: Call, problem: Problem | None = None) -> Response:
             faults[name] = f"{faults[name]} {say(fault.detail)}".strip()
     sent = typed(call)
     values = {name: sent.get(name, "user" if name == "role" else "") for name in names}
-    return show(call, "person_new.html", values=values, faults=faults,
+    invites = f"{NEW}/invite" in call.services.registry.paths and access.may_ever("user.create_password_link")
+    return show(call, "person_new.html", values=values, faults=faults, invites=invites,
                 problem="" if problem is None or any(faults.values()) else sentence(call, problem),
                 roles=[role for role in access.policy.roles.of_users if access.ranks_over(role)])

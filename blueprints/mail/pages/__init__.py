@@ -1,5 +1,6 @@
-"""Pages of the console that are served where mail is on (`links`)."""
+"""Pages of the console where mail is on: password links (`links`), verified addresses (`verifications`)."""
 
 from .links import routes as link_pages
+from .verifications import routes as verification_pages
 
-__all__ = ["link_pages"]
+__all__ = ["link_pages", "verification_pages"]

@@ -31,7 +31,7 @@ show = showing(__package__)
 routes = Routes("console_password_choice", "The page of a one-time link.", when=served)
 
 
-def _visitor(services: Services, request: Request) -> tuple[Principal, str | None]:
+def visitor(services: Services, request: Request) -> tuple[Principal, str | None]:
     """Returns a guest, regardless of the cookie. Raises `Problem` (`forbidden`) for a form of another origin."""
     if request.method not in ("GET", "HEAD"):
         # The page sends no referrer, so some browsers send `Origin: null`. No cookie counts here; the token does.
@@ -39,16 +39,18 @@ def _visitor(services: Services, request: Request) -> tuple[Principal, str | Non
     return guest(services.guest_tenant), None
 
 
-def _private(answer: Callable[[Problem], Response]) -> Callable[[Problem], Response]:
-    return lambda problem: _without_referrer(answer(problem))
+def private(answer: Callable[[Problem], Response]) -> Callable[[Problem], Response]:
+    """Returns the answer to a refusal without the referrer."""
+    return lambda problem: without_referrer(answer(problem))
 
 
-def _without_referrer(response: Response) -> Response:
+def without_referrer(response: Response) -> Response:
+    """Returns the response of a page whose path browsers must not pass on."""
     response.headers["Referrer-Policy"] = "no-referrer"
     return response
 
 
-@routes.get(links.PAGE, **page(public=_OPEN, identify=_visitor, secret_path=True, refused=_private(refused)))
+@routes.get(links.PAGE, **page(public=_OPEN, identify=visitor, secret_path=True, refused=private(refused)))
 def choose(call: Call) -> Response:
     """Show the form of a link."""
     return _drawn(call)
@@ -59,11 +61,11 @@ def _drawn(call: Call, problem: Problem | None = None) -> Response:
     say = call.services.translations.wanted(call.request).say
     faults = {(fault.pointer or "/")[1:]: say(fault.detail) for fault in problem.faults} if problem else {}
     by_field = {name: faults.get(name, "") for name in RepeatedSchema().fields}
-    return _without_referrer(show(call, "password_choose.html", framed=False, email=user.email, faults=by_field,
+    return without_referrer(show(call, "password_choose.html", framed=False, email=user.email, faults=by_field,
                                   problem=sentence(call, problem) if problem and not any(by_field.values()) else ""))
 
 
-@routes.get(DONE, **page(public="it says what to do after a link was used", identify=_visitor))
+@routes.get(DONE, **page(public="it says what to do after a link was used", identify=visitor))
 def chosen(call: Call) -> Response:
     """Show the way to the login, after a link was used."""
     return show(call, "password_chosen.html", framed=False)
@@ -80,9 +82,9 @@ def _use(call: Call) -> None:
 
 
 def _done(call: Call, _: Any) -> Response:
-    return _without_referrer(see_other(call, DONE))
+    return without_referrer(see_other(call, DONE))
 
 
 routes.endpoints.append(form(
     replace(_USE, handler=_use, prepare=_prepare, body=RepeatedSchema(), secret_path=True),
-    links.PAGE, _done, _private(drawn_again(_drawn)), identify=_visitor))
+    links.PAGE, _done, private(drawn_again(_drawn)), identify=visitor))

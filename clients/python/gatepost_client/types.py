@@ -81,8 +81,8 @@ ShareField = Literal["grantee", "right", "granted_by", "created_at"]
 ShareRight = Literal["delete", "manage", "read", "write"]
 ShareSort = Literal["-created_at", "created_at"]
 UserField = Literal[
-    "id", "tenant_id", "version", "created_at", "updated_at", "owner_id", "name", "email", "role", "department",
-    "groups", "active", "allowed_actions",
+    "id", "tenant_id", "version", "created_at", "updated_at", "owner_id", "name", "email", "email_verified_at", "role",
+    "department", "groups", "active", "allowed_actions",
 ]
 UserSort = Literal["-created_at", "-email", "-name", "-updated_at", "created_at", "email", "name", "updated_at"]
 
@@ -96,6 +96,7 @@ class Account(TypedDict):
     owner_id: str
     name: str
     email: str
+    email_verified_at: str | None
     role: str
     department: str | None
     groups: list[str]
@@ -663,6 +664,7 @@ class User(TypedDict):
     owner_id: NotRequired[str]
     name: str
     email: NotRequired[str]
+    email_verified_at: NotRequired[str | None]
     role: str
     department: NotRequired[str | None]
     groups: NotRequired[list[str]]
@@ -1087,6 +1089,7 @@ class UserFilters(TypedDict):
     name__startswith: NotRequired[str]
     email: NotRequired[str]
     email__startswith: NotRequired[str]
+    email_verified_at__isnull: NotRequired[bool]
     department: NotRequired[str]
     department__isnull: NotRequired[bool]
     groups__has: NotRequired[str]

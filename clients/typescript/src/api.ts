@@ -85,6 +85,11 @@ export interface components {
              * @example noor@example.org
              */
             email?: string;
+            /**
+             * Format: date-time
+             * @description When the user proved that they get the mail of this address. Null after a change of it. Shown with the permission `user.view_private`.
+             */
+            email_verified_at?: string | null;
             /** @description A role of the policy. */
             role: string;
             /** @description Shown with the permission `user.view_private`. */
@@ -656,6 +661,13 @@ export interface components {
         BackupList: {
             items: components["schemas"]["Backup"][];
         };
+        Sent: {
+            /** @description Hours that a mailed link is valid. */
+            hours: number;
+        };
+        Verification: {
+            token: string;
+        };
         FindingOfHealth: {
             check: string;
             /** @enum {string} */
@@ -716,10 +728,6 @@ export interface components {
         Reset: {
             /** @example noor@example.org */
             email: string;
-        };
-        Sent: {
-            /** @description Hours that a mailed link is valid. */
-            hours: number;
         };
         Rule: {
             file: string;
@@ -1323,6 +1331,11 @@ export interface components {
             name: string;
             /** @example noor@example.org */
             email: string;
+            /**
+             * Format: date-time
+             * @description When the user proved that they get the mail of this address. Null after a change of it.
+             */
+            email_verified_at: string | null;
             /** @description A role of the policy. */
             role: string;
             department: string | null;
@@ -1833,7 +1846,7 @@ export interface components {
             current_password?: string | null;
         };
         /** @enum {string} */
-        UserField: "id" | "tenant_id" | "version" | "created_at" | "updated_at" | "owner_id" | "name" | "email" | "role" | "department" | "groups" | "active" | "allowed_actions";
+        UserField: "id" | "tenant_id" | "version" | "created_at" | "updated_at" | "owner_id" | "name" | "email" | "email_verified_at" | "role" | "department" | "groups" | "active" | "allowed_actions";
         /** @enum {string} */
         UserSort: "-created_at" | "-email" | "-name" | "-updated_at" | "created_at" | "email" | "name" | "updated_at";
         UserList: {
@@ -2146,6 +2159,8 @@ export interface components {
         "users.role__in": string[];
         /** @description Only rows whose email starts with this text. */
         "users.email__startswith": string;
+        /** @description Only rows that were never email verified (`true`), or only rows that were (`false`). */
+        "users.email_verified_at__isnull": boolean;
         /** @description Only rows whose department is exactly this. */
         "users.department": string;
         /** @description Only rows without any department (`true`), or only rows that have one (`false`). */
@@ -2287,6 +2302,58 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Backup"];
                 };
+            };
+        };
+    };
+    profile_verify_email: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Sent"];
+                };
+            };
+        };
+    };
+    email_verification_use: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Verification"];
+            };
+        };
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
         };
     };
@@ -7310,6 +7377,8 @@ export interface operations {
                 email?: components["parameters"]["email"];
                 /** @description Only rows whose email starts with this text. */
                 email__startswith?: components["parameters"]["users.email__startswith"];
+                /** @description Only rows that were never email verified (`true`), or only rows that were (`false`). */
+                email_verified_at__isnull?: components["parameters"]["users.email_verified_at__isnull"];
                 /** @description Only rows whose department is exactly this. */
                 department?: components["parameters"]["users.department"];
                 /** @description Only rows without any department (`true`), or only rows that have one (`false`). */
@@ -7610,6 +7679,8 @@ export interface operations {
                 email?: components["parameters"]["email"];
                 /** @description Only rows whose email starts with this text. */
                 email__startswith?: components["parameters"]["users.email__startswith"];
+                /** @description Only rows that were never email verified (`true`), or only rows that were (`false`). */
+                email_verified_at__isnull?: components["parameters"]["users.email_verified_at__isnull"];
                 /** @description Only rows whose department is exactly this. */
                 department?: components["parameters"]["users.department"];
                 /** @description Only rows without any department (`true`), or only rows that have one (`false`). */

@@ -10,6 +10,7 @@ from models.base import DAY, later, now
 from models.engine.errors import Busy
 from models.tables import activity, backup, policy_use, policy_version, seals
 from models.tables.contact import ContactMessage
+from models.tables.email_verification import EmailVerification
 from models.tables.idempotency import IdempotencyKey
 from models.tables.job import Job
 from models.tables.job_chunk import KEPT, JobChunk, sweep
@@ -26,13 +27,14 @@ _CHUNKS = 20  # chunks of job files in one transaction; each is long
 
 
 def delete_expired(database: Database) -> None:
-    """Deletes expired sessions, password links, idempotency keys, files of jobs and counts of requests.
+    """Deletes expired sessions, links of users, idempotency keys, files of jobs and counts of requests.
 
     Leaves the rest for the next run if there are too many. Raises `RowError`.
     """
     # Requests that write have priority; deletion can wait for a minute.
     with suppress(Busy):
-        for purge in (Session.purge, PasswordLink.purge, LoginChallenge.purge, IdempotencyKey.purge):
+        for purge in (Session.purge, PasswordLink.purge, EmailVerification.purge, LoginChallenge.purge,
+                      IdempotencyKey.purge):
             _in_batches(database, purge, now())
         _in_batches(database, JobChunk.purge, later(-KEPT), _CHUNKS)
         database.transact(lambda: activity.purge(later(-activity.KEPT)))

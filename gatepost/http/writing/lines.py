@@ -100,7 +100,8 @@ class LineWriter:
         call.row = row = collection.draft(call)
         if read_only_fields and call.access.is_certain(collection.manage, row.__data__, call.write.unknown):
             for name, value in self._checked(read_only_fields).items():
-                setattr(row, name, value)
+                if name not in collection.proved:
+                    setattr(row, name, value)
             call.write.unknown -= read_only_fields.keys()
             if self._owns_itself:
                 row.owner_id = row.id
@@ -126,7 +127,7 @@ class LineWriter:
             unseen = collection.hidden(call, row.__data__, read_only_fields)
             settable = {name: value for name, value in read_only_fields.items()
                         if name in self._columns - _LASTING and name not in collection.create_only
-                        and (value != row.__data__.get(name) or name in unseen)}
+                        and name not in collection.proved and (value != row.__data__.get(name) or name in unseen)}
             call.read_only = {name: value for name, value in read_only_fields.items()
                               if name not in settable and name != "version"}
         changes = {**collection.permitted(call, body), **self._checked(settable)}

@@ -41,6 +41,7 @@ class Writable(Readable):
     managed: ClassVar[tuple[str, ...]] = ("owner_id",)
     set_guarded: ClassVar[Mapping[str, str]] = {}
     create_only: ClassVar[tuple[str, ...]] = ()
+    proved: ClassVar[tuple[str, ...]] = ()
     null_at_create: ClassVar[tuple[str, ...]] = ()
     import_keys: ClassVar[tuple[str, ...]] = ()
     most_owned: ClassVar[int | None] = None

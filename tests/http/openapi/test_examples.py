@@ -96,7 +96,8 @@ def test_every_collection_of_the_demo_and_every_body_has_an_example():
     # an app. A logout needs no body.
     assert bodies - tried == {"policy_apply", "session_refresh", "session_log_out", "password_link_use",
                               "session_verify", "profile_set_up_second_factor", "profile_confirm_second_factor",
-                              "profile_renew_recovery_codes", "profile_remove_second_factor"}
+                              "profile_renew_recovery_codes", "profile_remove_second_factor",
+                              "email_verification_use"}
 
 
 def send(app, operation, method, path, query, kind, body):

@@ -55,6 +55,7 @@ CROSSING = {
     "rows.Rows.select", "rows.Rows.change", "rows.Rows.remove", "rows.expire", "rows._find", "rows._find_by",
     "rows._find_all", "rows._insert", "rows._save", "rows._add", "rows._delete", "rows._discard",
     "password_link.PasswordLink.user_of", "password_link.PasswordLink.take",  # the token names the user
+    "email_verification.EmailVerification.user_of", "email_verification.EmailVerification.take",
     "login_challenge.LoginChallenge.user_of", "login_challenge.LoginChallenge.count_try",
     "login_challenge.LoginChallenge.take",  # the token names the user
     "second_factor.SecondFactor.each", "second_factor.SecondFactor.renew_secret",  # keys and checks of all tenants
