@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import urllib.request
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,13 +21,17 @@ _UNEXPECTED = re.compile(r"Non-2xx or 3xx responses: (\d+)")
 
 @dataclass(frozen=True)
 class Request:
-    """A request that is sent repeatedly. In `body`, `{n}` becomes another number each time."""
+    """A request that is sent repeatedly. In `body`, `{n}` becomes another number each time.
+
+    also  paths of other rows: with such a body, the rows take turns
+    """
 
     path: str
     headers: Mapping[str, str] = field(default_factory=dict)
     method: str = "GET"
     body: str = ""
     connections: int = 16
+    also: Sequence[str] = ()
 
 
 def require_wrk() -> None:
@@ -76,8 +80,10 @@ def _script(request: Request) -> str:
     return start + (
         "math.randomseed(os.time() + tonumber(tostring({}):sub(8), 16))\n"
         "local run, n = math.random(1, 2^30), 0\n"
+        f"local paths = {{{', '.join(_lua(path) for path in (request.path, *request.also))}}}\n"
         "request = function()\n  n = n + 1\n"
-        f"  return wrk.format(nil, nil, nil, {_lua(before)} .. run .. '-' .. n .. {_lua(after)})\nend\n")
+        "  local path = paths[n % #paths + 1]\n"
+        f"  return wrk.format(nil, path, nil, {_lua(before)} .. run .. '-' .. n .. {_lua(after)})\nend\n")
 
 
 def _lua(text: str) -> str:

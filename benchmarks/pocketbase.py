@@ -91,6 +91,7 @@ class PocketBase:
         drafts = f"{first}&skipTotal=1&filter=(status%3D'draft')"
         mine = ask(self.url, Request(drafts, bearer))[2]["items"]
         count = ask(self.url, Request(f"{records}?perPage=1", bearer))[2]["totalItems"]
+        own = [f"{records}/{each['id']}" for each in mine]
         return {
             "item": Request(f"{records}/{listed[7]['id']}", bearer),
             "page of 20": Request(f"{first}&skipTotal=1", bearer),
@@ -102,7 +103,7 @@ class PocketBase:
             "page + expand": Request(f"{first}&skipTotal=1&expand=owner", bearer),
             "create": Request(records, {**bearer, **JSON}, "POST", json_text({
                 "title": "A title", "slug": "made-{n}", "body": "Some words.", "status": "draft", "owner": me})),
-            "update": Request(f"{records}/{mine[0]['id']}", {**bearer, **JSON}, "PATCH", '{"title": "Title {n}"}'),
+            "update": Request(own[0], {**bearer, **JSON}, "PATCH", '{"title": "Title {n}"}', also=own[1:]),
             "login": Request("/api/collections/users/auth-with-password", JSON, "POST",
                              json_text({"identity": EMAIL, "password": PASSWORD}), LOGINS),
         }

@@ -1,38 +1,47 @@
-"""An app whose users log in with a provider of the tests."""
+"""A clock of the tests, users with a phone, and apps with an identity provider."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable, Iterator
 
 import pytest
 
+from blueprints.accounts.second_factor import totp
 from gatepost.http.pipeline.application import Application
-from tests.accounts.provider import CLIENT, SECRET, Provider, serving
-from tests.apps import close, make_app
+from gatepost.testing import Caller
+from models.tables.user import User
+from tests.accounts.phones import Clock, Phone, enrol
+from tests.accounts.provider import Provider, serving
+from tests.accounts.teams import app_with
+from tests.apps import PASSWORD
 
-URL = "http://localhost"
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(totp, "time", clock)
+    return clock
+
+
+@pytest.fixture
+def guest(as_role) -> Caller:
+    return as_role("guest")
+
+
+@pytest.fixture
+def enrolled(given, as_user, clock) -> Callable[..., tuple[User, Phone]]:
+    """Makes a user of a role with a second factor."""
+    def make(role: str = "user") -> tuple[User, Phone]:
+        user = given.user(role, password=PASSWORD)
+        return user, enrol(as_user(user), clock)
+
+    return make
 
 
 @pytest.fixture
 def provider() -> Iterator[Provider]:
     with serving() as provider:
         yield provider
-
-
-@contextmanager
-def app_with(folder: Path, database_url: str, provider: Provider, settings: Any = (), **entries: Any
-             ) -> Iterator[Application]:
-    """Serves an app with this provider. `entries` are of its table, `settings` of the app."""
-    table = {"issuer": provider.issuer, "client_id": CLIENT, "client_secret": SECRET, "private": True,
-             "label": "The Team", **entries}
-    app = make_app(folder, database_url, **{"public_url": URL, "oidc": {"team": table}, **dict(settings)})
-    try:
-        yield app
-    finally:
-        close(app)
 
 
 @pytest.fixture

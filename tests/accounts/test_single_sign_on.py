@@ -22,8 +22,8 @@ from models.tables.identity import Identity
 from models.tables.provider_message import ProviderMessage
 from models.tables.session import Session
 from models.tables.user import User
-from tests.accounts.conftest import app_with
 from tests.accounts.provider import CLIENT, SECRET, parameters
+from tests.accounts.teams import app_with
 from tests.apps import PASSWORD, Given
 from tests.http.console.pages import ORIGIN, Seen, visit
 

@@ -44,7 +44,7 @@ class OneCore:
         self._thread = local()
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        if not hasattr(self._thread, "kept"):
+        if not hasattr(self._thread, "bound"):
             self._thread.bound = True
             keep(self._number)
         return self._application(environ, start_response)

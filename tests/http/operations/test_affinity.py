@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,16 @@ def test_a_thread_that_answers_has_one_core_and_one_that_hashes_has_all(tmp_path
     with instance(tmp_path).served(*SERVERS[server]) as service:
         service.log_in()
         assert cores(service) == {1, ALL}
+
+
+def test_a_thread_is_bound_once_and_not_at_each_request(monkeypatch):
+    bindings: list[object] = []
+    monkeypatch.setattr(os, "sched_setaffinity", lambda process, cores: bindings.append(cores))
+    application = affinity.OneCore(lambda environ, start_response: [], number=0)
+    with ThreadPoolExecutor(1) as thread:
+        for _ in range(3):
+            thread.submit(application, {}, lambda *arguments: lambda data: None).result()
+    assert len(bindings) == 1
 
 
 def test_a_sandbox_that_refuses_it_stops_neither_server_nor_logins(monkeypatch):
