@@ -22,6 +22,7 @@ from models.tables.identity import Identity
 from models.tables.provider_message import ProviderMessage
 from models.tables.session import Session
 from models.tables.user import User
+from tests.accounts.phones import enrol
 from tests.accounts.provider import CLIENT, SECRET, parameters
 from tests.accounts.teams import app_with
 from tests.apps import PASSWORD, Given
@@ -430,6 +431,45 @@ def test_a_login_counts_from_the_time_at_which_the_user_proved_who_they_are(team
         assert elapsed(newest.proved_at, newest.created_at) < 5
 
 
+@pytest.mark.both_databases
+def test_a_user_with_a_second_factor_is_asked_for_a_code(team, given, provider, user, clock):
+    phone = enrol(caller_of(team, user), clock)
+    visitor = visit(team)
+    path = provider.authorize(begin(visitor, f"{START}?next=/console/audit"))
+    answer = back(visitor, path)
+    page = answer.headers["Location"]
+    assert (answer.status_code, page.endswith("?next=/console/audit")) == (303, True), answer.text
+    assert not is_logged_in(visitor)
+    [form] = visitor.page(page).forms
+    answer = visitor.post(form.action or page, {**form.fields, "code": phone.new_code()})
+    assert (answer.status_code, answer.headers["Location"]) == (303, "/console/audit"), answer.text
+    [session] = [one for one in sessions(given, user) if one.kind == "console"]
+    assert (session.login["issuer"], session.login["sid"], session.login["mfa"]) == ("team", "session one", True)
+    assert session.absolute_expires_at == session.login["until"]
+    assert team.test_client().post(f"{START}/backchannel", data={
+        "logout_token": provider.logout_token(sid="session one")}).status_code == 200
+    assert not is_logged_in(visitor)
+
+
+def test_the_provider_can_check_the_second_factor_itself(team, provider, user, clock):
+    enrol(caller_of(team, user), clock)
+    provider.claims = {"amr": ["pwd", "mfa"]}
+    visitor = visit(team)
+    assert log_in(visitor, provider).headers["Location"] == "/console"
+    assert is_logged_in(visitor)
+
+
+def test_a_code_that_comes_again_ends_the_session_after_a_second_factor(team, given, provider, user, clock):
+    phone = enrol(caller_of(team, user), clock)
+    visitor = visit(team)
+    path = provider.authorize(begin(visitor))
+    page = back(visitor, path).headers["Location"]
+    [form] = visitor.page(page).forms
+    assert visitor.post(form.action or page, {**form.fields, "code": phone.new_code()}).status_code == 303
+    refused(back(visitor, path), "used before")
+    assert not is_logged_in(visitor)
+
+
 def test_a_session_ends_after_the_hours_of_its_provider(instance_folder, database_url, given, provider, user):
     with app_with(instance_folder, database_url, provider, session_hours=1) as app:
         log_in(visit(app), provider)
@@ -680,8 +720,9 @@ def test_messages_are_kept_no_longer_than_sessions(team, given, provider, user):
     log_in(visit(team), provider)
     [session] = sessions(given, user)
     with given.database.connected():
-        message = ProviderMessage.select().where(ProviderMessage.session_id == session.id).get()
-    assert message.expires_at == session.absolute_expires_at
+        message = ProviderMessage.select().where(ProviderMessage.owner_id == user.id).get()
+    assert message.id == session.login["message"]
+    assert message.expires_at >= session.absolute_expires_at
     assert message.flow_hash != hashed("")
     given.database.transact(lambda: ProviderMessage.purge(later(2 * 86_400), 1000))
     with given.database.connected():

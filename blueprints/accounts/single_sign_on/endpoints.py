@@ -15,7 +15,6 @@ from gatepost.http.security.passwords import UNUSABLE
 from models.engine.errors import AlreadyExists
 from models.tables.identity import Identity, identities_of
 from models.tables.provider_message import ProviderMessage
-from models.tables.session import Session
 from models.tables.user import User
 from settings import Settings
 
@@ -94,7 +93,7 @@ def disconnect(call: Call) -> None:
     Rows(Identity, user.tenant_id).delete(identity)
     for provider in configured.providers(call.services.settings).values():
         if provider.issuer == identity.issuer:
-            end_sessions(user, provider.name, but=call.credential_id)
+            end_sessions(user, {"issuer": provider.name}, but=call.credential_id)
 
 
 def _read_token(request: Request) -> Request:
@@ -127,13 +126,11 @@ def log_out(call: Call) -> Response:
         raise Problem("invalid_body", "This logout token was used before.") from None
     ended, sid, sub = 0, claims.get("sid"), claims.get("sub")
     identity = None if sub is None else Identity.find(iss, sub)
-    if sid is not None and (ids := ProviderMessage.sessions(iss, sid)):
-        for id in ids:
-            session = Session.by_id(id)
-            user = None if session is None else User.by_id(session.owner_id)
-            if user is not None and (identity is None or identity.owner_id == user.id):
-                ended += end_sessions(user, name, {id})
+    if sid is not None and (owners := ProviderMessage.owners(iss, sid)):
+        for owner in owners:
+            if (user := User.by_id(owner)) is not None and (identity is None or identity.owner_id == user.id):
+                ended += end_sessions(user, {"issuer": name, "sid": sid})
     elif identity is not None and (user := User.by_id(identity.owner_id)) is not None:
-        ended += end_sessions(user, name)
+        ended += end_sessions(user, {"issuer": name})
     call.write.note = f"{name} ended {ended} sessions"
     return Response(status=200, headers={"Cache-Control": "no-store"})
