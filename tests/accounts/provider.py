@@ -9,6 +9,7 @@ from base64 import b64decode, urlsafe_b64encode
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from hashlib import sha256
+from html import escape
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Any
@@ -63,12 +64,17 @@ class Provider:
 
     def authorize(self, url: str) -> str:
         """Plays the browser at the provider's page. Returns the path and query that it leads back to."""
+        parts = urlsplit(self.leads_back(url))
+        return f"{parts.path}?{parts.query}"
+
+    def leads_back(self, url: str) -> str:
+        """Returns the URL that the provider's page leads back to, with a new code."""
         asked = dict(parse_qsl(urlsplit(url).query))
         self.requests.append(asked)
         code = secrets.token_urlsafe(16)
         self.codes[code] = asked
         back = {"code": code, "state": asked["state"], "iss": self.issuer, "session_state": "unknown to Gatepost"}
-        return f"{urlsplit(asked['redirect_uri']).path}?{urlencode(back)}"
+        return f"{asked['redirect_uri']}?{urlencode(back)}"
 
     def sign(self, claims: dict[str, Any], **header: Any) -> str:
         kid, key = next(reversed(self.keys.items()))
@@ -106,6 +112,9 @@ def serving() -> Iterator[Provider]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             path = urlsplit(self.path).path
+            if path == "/auth":
+                self._show(f'<a href="{escape(provider.leads_back(self.path))}">Go on</a>')
+                return
             answers = {"/.well-known/openid-configuration": provider.discovery, "/jwks": provider.key_set,
                        "/userinfo": lambda: provider.profile}
             self._answer(path, 200 if path in answers else 404, answers.get(path, dict))
@@ -127,6 +136,14 @@ def serving() -> Iterator[Provider]:
                 self.send_header("Content-Length", str(len(content)))
                 self.end_headers()
                 self.wfile.write(content)
+
+        def _show(self, page: str) -> None:
+            content = f"<!doctype html><title>Provider</title>{page}".encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
 
         def log_message(self, format: str, *args: Any) -> None:
             pass
