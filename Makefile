@@ -40,7 +40,7 @@ test: lint types ## seven minutes: all that needs neither waiting nor foreign pr
 	$(TESTS) -m "not slow" $(PYTEST_ARGS)
 
 test-slow: $(VENV)/test.stamp ## the rest of these tests: both databases everywhere, servers, incidents, proxies, the wheel, the tutorial
-	$(TESTS) --numprocesses 3 -m slow $(PYTEST_ARGS)
+	$(TESTS) --numprocesses 5 -m slow $(PYTEST_ARGS)
 
 test-all: ## everything, in half an hour: test, test-slow, test-newest, test-clients, test-console
 	$(MAKE) test
