@@ -2,14 +2,14 @@
 
 `caller` tells rules about the login of a session: `r.sub.mfa` and `r.sub.auth_age`. Each way to log in notes in
 `session.login` what rules may ask for. A session keeps both while it is refreshed: its row, and so `created_at` and
-`login`, are those of the login.
+`login`, are those of the login. `second_factor` asks for a code of an app after the password.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gatepost.features import Feature
+from gatepost.features import Command, Feature
 from gatepost.http.request.caller_attribute import CallerAttribute
 from models.records.times import elapsed, now
 
@@ -30,8 +30,13 @@ def seconds_since_login(session: Session) -> int:
 
 
 feature = Feature(
-    name="accounts",
+    name="accounts", permissions=("user.remove_second_factor",), extends={"console": "blueprints.accounts.pages"},
     caller={
         MFA: CallerAttribute(bool, has_second_factor, True, lambda value: f'acr_values="{MFA}"'),
         "auth_age": CallerAttribute(int, seconds_since_login, 0, lambda seconds: f'max_age="{seconds}"', least=0),
-    })
+    },
+    next_step="blueprints.accounts.second_factor.login:next_step",
+    reencrypt="blueprints.accounts.second_factor.encryption:reencrypt",
+    doctor={"second_factors": "blueprints.accounts.second_factor.checks:check"},
+    commands={"user remove-second-factor": Command("blueprints.accounts.second_factor.commands:remove",
+                                                   "Remove the second factor of a user who lost it.")})

@@ -18,13 +18,23 @@ from models.tables.user import User
 
 from ..password_links import links
 from . import configured, verifications
-from .jobs import OFF, email_changed, email_verification, login, password_changed, password_link
+from .jobs import (
+    OFF,
+    email_changed,
+    email_verification,
+    login,
+    password_changed,
+    password_link,
+    second_factor_added,
+    second_factor_removed,
+)
 
 routes = Routes("password_mail", "Links to choose a password, by mail.")
 verification_routes = Routes("email_verification", "Links by mail, with which users verify their address.")
 
 # Hooks of this module are registered.
-mailings = (password_link, email_verification, password_changed, email_changed, login)
+mailings = (password_link, email_verification, password_changed, email_changed, second_factor_added,
+            second_factor_removed, login)
 
 HOURLY = 5  # links that are mailed to one address in an hour because a stranger may have asked
 _HOUR = 3600

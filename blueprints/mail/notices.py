@@ -1,4 +1,5 @@
-"""Messages to users about their account: a new password, another e-mail address, a login from a new network.
+"""Messages to users about their account: a new password, another e-mail address, a second factor that was added or
+removed, a login from a new network.
 
 A user with a new address also gets the link that verifies it. All are context managers around the handlers that make
 such a change, and store a job in the same transaction.
@@ -32,7 +33,9 @@ def around(settings: Settings) -> Mapping[str, Around]:
     addresses: Mapping[str, Around] = {"user.register": account, "profile.update": email, "user.update": email}
     if not settings.mail_notices:
         return addresses
-    return {"profile.password": password, "user.use_password_link": password, "session.create": network, **addresses}
+    return {"profile.password": password, "user.use_password_link": password, "session.create": network,
+            "profile.add_second_factor": added_factor, "profile.remove_second_factor": removed_factor,
+            "user.remove_second_factor": removed_factor, **addresses}
 
 
 @contextmanager
@@ -63,6 +66,26 @@ def email(call: Call) -> Iterator[None]:
             jobs.email_changed.post(user.tenant_id, user.id, to=former, language=language)
         jobs.email_verification.post(user.tenant_id, user.id, language=language)
         call.write.enqueued = True
+
+
+@contextmanager
+def added_factor(call: Call) -> Iterator[None]:
+    """Tells the user that a second factor was added."""
+    yield
+    _about_factor(call, jobs.second_factor_added)
+
+
+@contextmanager
+def removed_factor(call: Call) -> Iterator[None]:
+    """Tells the user that their second factor was removed, by themselves or by an administrator."""
+    yield
+    _about_factor(call, jobs.second_factor_removed)
+
+
+def _about_factor(call: Call, mailing: jobs.Mailing) -> None:
+    user: User = call.row
+    mailing.post(user.tenant_id, user.id, language=_language(call) if user.id == call.principal.id else None)
+    call.write.enqueued = True
 
 
 @contextmanager

@@ -23,6 +23,7 @@ from models.tables.email_verification import EmailVerification
 from models.tables.idempotency import IdempotencyKey
 from models.tables.job_chunk import JobChunk
 from models.tables.password_link import PasswordLink
+from models.tables.second_factor import SecondFactor
 from models.tables.share import Share
 from models.tables.user import User
 
@@ -43,6 +44,7 @@ _BESIDES: tuple[tuple[str, type[Table], Callable[[User], pw.Expression], tuple[s
     ("uses of what is deprecated", DeprecatedUse, traces.uses_of, ("endpoint", "count", "last_used_at")),
     ("password links", PasswordLink, traces.links_of, ("created_at", "expires_at", "mailed")),
     ("address verifications", EmailVerification, traces.verifications_of, ("email", "created_at", "expires_at")),
+    ("second factors", SecondFactor, traces.factors_of, ("created_at", "confirmed_at")),
 )
 
 

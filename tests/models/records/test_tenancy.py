@@ -56,6 +56,9 @@ CROSSING = {
     "rows._find_all", "rows._insert", "rows._save", "rows._add", "rows._delete", "rows._discard",
     "password_link.PasswordLink.user_of", "password_link.PasswordLink.take",  # the token names the user
     "email_verification.EmailVerification.user_of", "email_verification.EmailVerification.take",
+    "login_challenge.LoginChallenge.user_of", "login_challenge.LoginChallenge.count_try",
+    "login_challenge.LoginChallenge.take",  # the token names the user
+    "second_factor.SecondFactor.each", "second_factor.SecondFactor.renew_secret",  # keys and checks of all tenants
     "service_token.ServiceToken.by_id", "service_token._bearer", "service_token.ServiceToken.touch",
     "service_token.ServiceToken.valid", "service_token.ServiceToken.held",
     "policy_version.append", "policy_version.listed", "policy_version.unreported", "policy_version.by_number",
