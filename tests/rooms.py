@@ -39,6 +39,8 @@ BLUEPRINTS = "blueprints"
 BETWEEN: Mapping[tuple[str, str], str] = {
     ("access_review", "console"): "its pages",
     ("access_review", "policy"): "circumstances of a question, and its form on the console",
+    ("accounts", "console"): "its pages",
+    ("accounts", "sessions"): "it completes a login of the API",
     ("audit", "console"): "its pages",
     ("authzen", "access_review"): "a search for subjects is a search for holders",
     ("authzen", "policy"): "circumstances and new rows of a question",

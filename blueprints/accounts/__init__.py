@@ -2,14 +2,14 @@
 
 `caller` tells rules about the login of a session: `r.sub.mfa` and `r.sub.auth_age`. Each way to log in notes in
 `session.login` what rules may ask for. A session keeps both while it is refreshed: its row, and so `created_at` and
-`login`, are those of the login.
+`login`, are those of the login. `passkeys` are a login without a password.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gatepost.features import Feature
+from gatepost.features import Command, Feature
 from gatepost.http.request.caller_attribute import CallerAttribute
 from models.records.times import elapsed, now
 
@@ -30,8 +30,11 @@ def seconds_since_login(session: Session) -> int:
 
 
 feature = Feature(
-    name="accounts",
+    name="accounts", settings=("rp_id",), extends={"console": "blueprints.accounts.pages"},
     caller={
         MFA: CallerAttribute(bool, has_second_factor, True, lambda value: f'acr_values="{MFA}"'),
         "auth_age": CallerAttribute(int, seconds_since_login, 0, lambda seconds: f'max_age="{seconds}"', least=0),
-    })
+    },
+    doctor={"passkeys": "blueprints.accounts.passkeys.checks:check"},
+    commands={"user remove-passkeys": Command("blueprints.accounts.passkeys.commands:remove",
+                                              "Remove all passkeys of a user.")})

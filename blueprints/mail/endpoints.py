@@ -18,13 +18,22 @@ from models.tables.user import User
 
 from ..password_links import links
 from . import configured, verifications
-from .jobs import OFF, email_changed, email_verification, login, password_changed, password_link
+from .jobs import (
+    OFF,
+    email_changed,
+    email_verification,
+    login,
+    passkey_added,
+    passkey_removed,
+    password_changed,
+    password_link,
+)
 
 routes = Routes("password_mail", "Links to choose a password, by mail.")
 verification_routes = Routes("email_verification", "Links by mail, with which users verify their address.")
 
 # Hooks of this module are registered.
-mailings = (password_link, email_verification, password_changed, email_changed, login)
+mailings = (password_link, email_verification, password_changed, email_changed, passkey_added, passkey_removed, login)
 
 HOURLY = 5  # links that are mailed to one address in an hour because a stranger may have asked
 _HOUR = 3600

@@ -1,4 +1,5 @@
-"""Messages to users about their account: a new password, another e-mail address, a login from a new network.
+"""Messages to users about their account: a new password, another e-mail address, a passkey, a login from a new
+network.
 
 A user with a new address also gets the link that verifies it. All are context managers around the handlers that make
 such a change, and store a job in the same transaction.
@@ -32,7 +33,8 @@ def around(settings: Settings) -> Mapping[str, Around]:
     addresses: Mapping[str, Around] = {"user.register": account, "profile.update": email, "user.update": email}
     if not settings.mail_notices:
         return addresses
-    return {"profile.password": password, "user.use_password_link": password, "session.create": network, **addresses}
+    return {"profile.password": password, "user.use_password_link": password, "profile.add_passkey": added_passkey,
+            "profile.remove_passkey": removed_passkey, "session.create": network, **addresses}
 
 
 @contextmanager
@@ -63,6 +65,22 @@ def email(call: Call) -> Iterator[None]:
             jobs.email_changed.post(user.tenant_id, user.id, to=former, language=language)
         jobs.email_verification.post(user.tenant_id, user.id, language=language)
         call.write.enqueued = True
+
+
+@contextmanager
+def added_passkey(call: Call) -> Iterator[None]:
+    """Tells the user that a passkey was added."""
+    yield
+    jobs.passkey_added.post(call.row.tenant_id, call.row.id, language=_language(call))
+    call.write.enqueued = True
+
+
+@contextmanager
+def removed_passkey(call: Call) -> Iterator[None]:
+    """Tells the user that a passkey was removed."""
+    yield
+    jobs.passkey_removed.post(call.row.tenant_id, call.row.id, language=_language(call))
+    call.write.enqueued = True
 
 
 @contextmanager

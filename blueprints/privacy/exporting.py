@@ -22,6 +22,7 @@ from models.tables.deprecated_use import DeprecatedUse
 from models.tables.email_verification import EmailVerification
 from models.tables.idempotency import IdempotencyKey
 from models.tables.job_chunk import JobChunk
+from models.tables.passkey import Passkey
 from models.tables.password_link import PasswordLink
 from models.tables.share import Share
 from models.tables.user import User
@@ -43,6 +44,7 @@ _BESIDES: tuple[tuple[str, type[Table], Callable[[User], pw.Expression], tuple[s
     ("uses of what is deprecated", DeprecatedUse, traces.uses_of, ("endpoint", "count", "last_used_at")),
     ("password links", PasswordLink, traces.links_of, ("created_at", "expires_at", "mailed")),
     ("address verifications", EmailVerification, traces.verifications_of, ("email", "created_at", "expires_at")),
+    ("passkeys", Passkey, traces.passkeys_of, ("name", "rp_id", "created_at", "last_used_at")),
 )
 
 

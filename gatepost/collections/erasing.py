@@ -27,6 +27,7 @@ from models.tables.email_verification import EmailVerification
 from models.tables.idempotency import IdempotencyKey
 from models.tables.job import Job
 from models.tables.job_chunk import JobChunk, sweep
+from models.tables.passkey import Passkey
 from models.tables.password_link import PasswordLink
 from models.tables.session import end_all
 from models.tables.share import Share
@@ -179,7 +180,8 @@ def _rows_outside_collections(person: User) -> list[tuple[str, type[Table], Any]
             ("uses of what is deprecated", DeprecatedUse, traces.uses_of(person)),
             ("chunks of files", JobChunk, traces.chunks_of(person)),
             ("password links", PasswordLink, traces.links_of(person)),
-            ("address verifications", EmailVerification, traces.verifications_of(person))]
+            ("address verifications", EmailVerification, traces.verifications_of(person)),
+            ("passkeys", Passkey, traces.passkeys_of(person))]
 
 
 def _erase_collection(person: User, collection: Collection, fate: str, heir: User | None, at: str) -> None:

@@ -21,6 +21,7 @@ from models.tables.email_verification import EmailVerification
 from models.tables.idempotency import IdempotencyKey
 from models.tables.job import CANCELLED, DONE, FAILED, Job
 from models.tables.job_chunk import JobChunk
+from models.tables.passkey import Passkey
 from models.tables.password_link import PasswordLink
 from models.tables.share import Share
 from models.tables.user import User
@@ -103,6 +104,12 @@ def chunks_of(user: User) -> pw.Expression:
 def links_of(user: User) -> pw.Expression:
     """Returns the condition that a password link is the user's."""
     mine: pw.Expression = (PasswordLink.tenant_id == user.tenant_id) & (PasswordLink.owner_id == user.id)
+    return mine
+
+
+def passkeys_of(user: User) -> pw.Expression:
+    """Returns the condition that a passkey is the user's."""
+    mine: pw.Expression = (Passkey.tenant_id == user.tenant_id) & (Passkey.owner_id == user.id)
     return mine
 
 

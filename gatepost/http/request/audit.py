@@ -190,7 +190,7 @@ def _facts_of_login(call: Call, user: User | None = None) -> str | None:
     """Returns the e-mail address of a login, as facts. Omits other texts: one may be a password in the wrong field."""
     if call.endpoint.permission != "session.create":
         return None
-    email = call.body["email"] if user is None else user.email
+    email = call.body.get("email", "") if user is None else user.email  # the next step of a login has no address
     is_address = user is not None or (email.isprintable() and _ADDRESS.fullmatch(email))
     return _facts(email=mailbox(email)) if is_address else None
 
