@@ -2,7 +2,8 @@
 
 `caller` tells rules about the login of a session: `r.sub.mfa` and `r.sub.auth_age`. Each way to log in notes in
 `session.login` what rules may ask for. A session keeps both while it is refreshed: its row, and so `created_at` and
-`login`, are those of the login. `passkeys` are a login without a password.
+`login`, are those of the login. `single_sign_on` lets users log in with an identity provider of the team, and
+`passkeys` without a password.
 """
 
 from __future__ import annotations
@@ -26,15 +27,17 @@ def has_second_factor(session: Session) -> bool:
 
 def seconds_since_login(session: Session) -> int:
     """Returns the whole seconds since the login of a session; 0 after a clock was set back."""
-    return max(0, int(elapsed(session.created_at, now())))
+    return max(0, int(elapsed(session.proved_at, now())))
 
 
 feature = Feature(
-    name="accounts", settings=("rp_id",), extends={"console": "blueprints.accounts.pages"},
+    name="accounts", settings=("oidc", "rp_id"), extends={"console": "blueprints.accounts.pages"},
+    make="blueprints.accounts.single_sign_on.issuers:make",
+    doctor={"single_sign_on": "blueprints.accounts.single_sign_on.checks:check",
+            "passkeys": "blueprints.accounts.passkeys.checks:check"},
     caller={
         MFA: CallerAttribute(bool, has_second_factor, True, lambda value: f'acr_values="{MFA}"'),
         "auth_age": CallerAttribute(int, seconds_since_login, 0, lambda seconds: f'max_age="{seconds}"', least=0),
     },
-    doctor={"passkeys": "blueprints.accounts.passkeys.checks:check"},
     commands={"user remove-passkeys": Command("blueprints.accounts.passkeys.commands:remove",
                                               "Remove all passkeys of a user.")})

@@ -1,6 +1,11 @@
-"""Pages of the console: a login with a passkey (`passkey_login`), and the passkeys of an account (`passkeys`)."""
+"""Pages of the console: logins with a provider (`provider_login`), and the identities of an account (`identities`).
 
+`passkey_login` is a login with a passkey, and `passkeys` are those of an account.
+"""
+
+from .identities import routes as identity_pages
 from .passkey_login import routes as passkey_login_pages
 from .passkeys import routes as passkey_pages
+from .provider_login import routes as provider_login_pages
 
-__all__ = ["passkey_login_pages", "passkey_pages"]
+__all__ = ["identity_pages", "passkey_login_pages", "passkey_pages", "provider_login_pages"]

@@ -8,13 +8,25 @@ from typing import Any
 from flask import Response
 
 from blueprints.sessions.login import routes as session
-from gatepost import Call, Problem, Routes, Rows, StrictSchema, Text, now
+from gatepost import Call, Message, Problem, Routes, Rows, StrictSchema, Text, now
 from gatepost.http.credentials import console_sessions
 from gatepost.http.security import passwords
 from models.tables.passkey import Passkey
 from models.tables.user import User
 
-from ...console.pages import drawn_again, form, inside, page, see_other, sentence, showing, texts, typed
+from ...console.pages import (
+    Way,
+    drawn_again,
+    form,
+    inside,
+    offer_login,
+    page,
+    see_other,
+    sentence,
+    showing,
+    texts,
+    typed,
+)
 from .. import MFA
 from ..passkeys import ceremonies, challenges
 from .passkeys import when
@@ -24,6 +36,13 @@ _LOG_IN = next(endpoint for endpoint in session.endpoints if endpoint.name == "l
 
 show = showing(__package__)
 routes = Routes("console_passkey_login", "A login with a passkey.", when=when)
+
+
+def _ways(call: Call) -> list[Way]:
+    return [Way(PATH, Message("Log in with a passkey"))] if PATH in call.services.registry.paths else []
+
+
+offer_login(_ways)
 
 
 class PasskeyForm(StrictSchema):

@@ -57,6 +57,8 @@ CROSSING = {
     "password_link.PasswordLink.user_of", "password_link.PasswordLink.take",  # the token names the user
     "passkey.Passkey.by_credential", "passkey.Passkey.by_domain",  # a passkey names its user; for operators
     "email_verification.EmailVerification.user_of", "email_verification.EmailVerification.take",
+    "identity.Identity.find", "provider_message.ProviderMessage.same", "provider_message.ProviderMessage.sessions",
+    # a provider knows no tenants
     "service_token.ServiceToken.by_id", "service_token._bearer", "service_token.ServiceToken.touch",
     "service_token.ServiceToken.valid", "service_token.ServiceToken.held",
     "policy_version.append", "policy_version.listed", "policy_version.unreported", "policy_version.by_number",
