@@ -118,6 +118,15 @@ def test_the_request_has_pkce_and_two_values_that_nobody_guesses(team, provider)
     assert "prompt" not in first
 
 
+def test_a_page_of_another_site_begins_no_login(team):
+    """A provider that knows the browser would open a session without a click (ASVS 7.6.2)."""
+    answer = visit(team).get(f"{START}?next=/console/audit", headers={"Sec-Fetch-Site": "cross-site"})
+    assert (answer.status_code, answer.headers["Location"]) == (303, "/console/login?next=/console/audit")
+    assert answer.headers.getlist("Set-Cookie") == []
+    for site in ("same-origin", "none"):
+        assert "/console/login" not in visit(team).get(START, headers={"Sec-Fetch-Site": site}).headers["Location"]
+
+
 def test_the_cookie_survives_the_way_back_and_no_script_reads_it(team):
     [cookie] = visit(team).get(START).headers.getlist("Set-Cookie")
     assert cookie.startswith("gatepost_flow=")

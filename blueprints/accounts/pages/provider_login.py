@@ -8,6 +8,7 @@ console sends at once. So the login is a POST from the service's own page. With 
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import quote
 
 from flask import Request, Response
 
@@ -67,6 +68,9 @@ _DRAWN = drawn_again(_draw, _STATUSES)
                           refused=_refused))
 def begin(call: Call) -> Response:
     """Lead to the provider, and keep the login in a cookie."""
+    if call.request.headers.get("Sec-Fetch-Site") == "cross-site":
+        # The provider may know the browser: a page of another site must not open a session without a click here.
+        return see_other(call, f"/console/login?next={quote(inside(call.query.get('next')), safe='/')}")
     issuer, settings = issuer_of(call), call.services.settings
     with talking(call, issuer):
         metadata = issuer.metadata()
