@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from .http.operations.background import BackgroundTask
     from .http.pipeline.application import Departure
     from .http.request.call import Call, Services
+    from .http.security.keys import Keys
 
     Around = Callable[[Call], AbstractContextManager[object]]
     Check = Callable[["Installation"], CheckResult]
@@ -110,6 +111,8 @@ class Feature:
     numbers     takes the installation; returns numbers for Prometheus
     save        takes the installation and the name of a step that cannot be undone, such as `before-migration`; makes a
                 copy of the installation and returns a `Saved`. Raises CannotSave
+    reencrypt   takes the installation and the ring of keys; encrypts what it stores with the key that signs now. Called
+                after a rotation of the keys, and before older keys are dropped
     outdated    takes the installation; returns lines about what an operator must change before or after an upgrade
     news        takes the installation; returns sentences about what an upgrade brought
     demo        takes the installation and an empty tenant; adds demo rows to it, in the current transaction
@@ -134,6 +137,7 @@ class Feature:
     sections: Mapping[str, Callable[[Installation], Iterable[CheckResult]] | str] = field(default_factory=dict)
     numbers: Callable[[Installation], Iterable[Number]] | str | None = None
     save: Callable[[Installation, str], Saved] | str | None = None
+    reencrypt: Callable[[Installation, Keys], None] | str | None = None
     outdated: Callable[[Installation], Iterable[str]] | str | None = None
     news: Callable[[Installation], Iterable[str]] | str | None = None
     demo: Callable[[Installation, Tenant], None] | str | None = None
@@ -283,6 +287,12 @@ class Features:
                     raise
                 except Exception as error:
                     raise CannotSave(f"the feature {feature.name!r} fails: {type(error).__name__}: {error}") from error
+
+    def reencrypt(self, installation: Installation, keys: Keys) -> None:
+        """Encrypts what the features store with the key that signs. Raises FeatureError, RowError."""
+        for feature in self._features:
+            if feature.reencrypt is not None:
+                feature.begin("reencrypt", installation, keys)
 
     def outdated(self, installation: Installation) -> list[str]:
         """Returns lines about what an operator must change before or after an upgrade."""

@@ -47,6 +47,7 @@ from models.tables.job import Job
 from models.tables.order import Order, OrderItem
 from models.tables.page import Page
 from models.tables.product import Product
+from models.tables.second_factor import SecondFactor
 from models.tables.service_token import ServiceToken
 from models.tables.session import Session
 from models.tables.share import Share
@@ -187,6 +188,10 @@ class Given:
     def contact_message(self, **values: Any) -> ContactMessage:
         return self.row(ContactMessage(**{"name": "A reader", "email": "reader@example.org", "subject": "Hello",
                                           "body": "Words."} | values))
+
+    def second_factor(self, owner: User) -> SecondFactor:
+        """A second factor of which no code is known."""
+        return self.row(SecondFactor(owner_id=owner.id, secret="-", confirmed_at=now()))
 
     def service_token(self, owner: User, **values: Any) -> ServiceToken:
         """A service token whose secret no test knows."""

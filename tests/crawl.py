@@ -170,7 +170,7 @@ class Crawl:
                 if form.action:  # others are a script's
                     self._note_form(answer, form)
         for reference in answer.references():
-            if reference.startswith(("#", "data:")) or reference in ELSEWHERE:
+            if reference.startswith(("#", "data:", "otpauth:")) or reference in ELSEWHERE:
                 continue
             url = urlsplit(urljoin(answer.url, reference))._replace(fragment="").geturl()
             if url != self.base and not url.startswith(f"{self.base}/"):

@@ -26,7 +26,7 @@ from models.tables.audience import Users
 from models.tables.service_token import ServiceToken
 from models.tables.user import User
 from policies import Policy, Principal
-from policies.comparison.subjects import Subject
+from policies.comparison.subjects import Lines, Subject
 from policies.comparison.substitution import Value
 from policies.evaluation.grants import ALWAYS_WORD
 from policies.evaluation.plan import branches
@@ -60,12 +60,13 @@ class Reason:
     when: str | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Given:
-    """The condition under which a caller has the permissions, and that of each rule that allows the last of them."""
+    """The condition under which a caller has the permissions, and the rules about the last of them."""
 
     goal: Expression
-    lines: tuple[tuple[Rule, Expression], ...]
+    subject: Subject
+    rules: Lines
 
 
 class Holders:
@@ -89,6 +90,7 @@ class Holders:
         self._users = Users(database.dialect)
         self._writer = OnUsers(self._users)
         self._by_caller: dict[tuple[object, ...], _Given] = {}
+        self._allowing_rules: dict[_Given, list[tuple[Rule, Expression]]] = {}
         self._memory: dict[Expression, Expression] = {}
 
     @property
@@ -148,11 +150,23 @@ class Holders:
 
     def _reason(self, subject: Subject, about: Callable[[Expression], Expression], always: Expression = True) -> Reason:
         """`always` is a condition that stands before the others."""
-        conditions = self._given(subject)
-        line = next((rule for rule, condition in conditions.lines
+        given = self._given(subject)
+        line = next((rule for rule, condition in self._allowing(given)
                      if self._settled(about(condition), subject) is not False), None)
-        condition = conjunction((always, about(conditions.goal)))
+        condition = conjunction((always, about(given.goal)))
         return Reason(line, None if isinstance(condition, bool) else text(condition))
+
+    def _allowing(self, given: _Given) -> list[tuple[Rule, Expression]]:
+        """Returns the rules that allow it, with the condition of each.
+
+        Those that always match come first, because they explain more than one for some objects or times.
+        """
+        if given not in self._allowing_rules:
+            lines = [(rule, line_holds(self._policy, given.subject, self._question, condition))
+                     for rule, condition in given.rules if rule.eft == "allow"]
+            lines.sort(key=lambda one: one[0].when != ALWAYS_WORD)
+            self._allowing_rules[given] = [(rule, condition) for rule, condition in lines if condition is not False]
+        return self._allowing_rules[given]
 
     def _of_roles(self) -> Iterable[tuple[pw.Expression, bool]]:
         """A condition for all roles that are given the same, and whether it names users."""
@@ -260,12 +274,7 @@ class Holders:
         ) if apart else (subject.role,)
         if key not in self._by_caller:
             alike = subject if apart else Subject(subject.role)
-            lines = [(rule, line_holds(self._policy, alike, self._question, condition))
-                     for rule, condition in reaching[-1] if rule.eft == "allow"]
-            # A rule that always matches explains more than one for some objects or times.
-            lines.sort(key=lambda one: one[0].when != ALWAYS_WORD)
-            self._by_caller[key] = _Given(whenever(self._policy, alike, self._question),
-                                      tuple((rule, condition) for rule, condition in lines if condition is not False))
+            self._by_caller[key] = _Given(whenever(self._policy, alike, self._question), alike, reaching[-1])
         return self._by_caller[key]
 
     def _settled(self, goal: Expression, subject: Subject) -> Expression:

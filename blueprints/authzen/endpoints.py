@@ -11,7 +11,7 @@ from gatepost.http.request.urls import url_of
 from gatepost.http.schemas import validation
 
 from . import search
-from .questions import Cache, Question
+from .questions import Cache
 from .schemas import (
     DENY,
     MEDIA_TYPES,
@@ -61,8 +61,8 @@ def evaluations(call: Call) -> dict[str, Any]:
     """Say of several questions at once whether a subject may do an action on a resource."""
     shared = {name: call.body[name] for name in _INHERITED if name in call.body}
     if not call.body["evaluations"]:
-        return {"decision": _decide(call, _load(shared))}
-    entries = [_load_or_problem({**shared, **entry}) for entry in call.body["evaluations"]]
+        return {"decision": _decide(call, _load({}, shared))}
+    entries = [_load_or_problem(entry, shared) for entry in call.body["evaluations"]]
     cache = Cache(call)
     cache.read(entry["resource"] for entry in entries if not isinstance(entry, Problem))
     decisions, semantic = list[dict[str, Any]](), call.body["options"]["evaluations_semantic"]
@@ -104,15 +104,15 @@ def configuration(call: Call) -> dict[str, Any]:
     return {name: url_of(settings, call.request, path) for name, path in _PATHS.items()}
 
 
-def _load(entry: JsonObject) -> JsonObject:
-    """Validates one of several evaluations with its inherited members. Raises `Problem` for an incomplete one."""
-    loaded, _ = validation.load_body(_EVALUATION, entry)
-    return loaded
+def _load(entry: JsonObject, inherited: JsonObject) -> JsonObject:
+    """Validates one of several evaluations; inherited members are valid. Raises `Problem` for an incomplete one."""
+    loaded, _ = validation.load_body(_EVALUATION, entry, kept=tuple(inherited))
+    return {**inherited, **loaded}
 
 
-def _load_or_problem(entry: JsonObject) -> JsonObject | Problem:
+def _load_or_problem(entry: JsonObject, inherited: JsonObject) -> JsonObject | Problem:
     try:
-        return _load(entry)
+        return _load(entry, inherited)
     except Problem as problem:
         return problem
 
@@ -130,5 +130,5 @@ def _one_of_several(call: Call, entry: JsonObject | Problem, cache: Cache) -> di
 
 def _decide(call: Call, entry: JsonObject, cache: Cache | None = None) -> bool:
     cache = cache or Cache(call)
-    question = Question(call, entry["resource"]["type"], entry["action"]["name"], entry.get("context", {}), cache)
+    question = cache.question(entry["resource"]["type"], entry["action"]["name"], entry.get("context", {}))
     return question.permits(cache.subject(entry["subject"]), entry["resource"])

@@ -36,6 +36,7 @@ from .schemas import JsonObject
 _CIRCUMSTANCES = CircumstancesSchema()
 USER, ROLE, SERVICE, GUEST = "user", "role", "service", "guest"
 _SOMEBODY = "00000000-0000-0000-0000-000000000000"  # an id that no user has
+_OPEN = frozenset(("id", "key", "role", "tenant_id", "kind"))  # fields of a subject that every caller may see
 _KNOWN = {"time": "at", "ip": "ip", "device": "device", "method": "method"}  # name in a context → parameter
 
 
@@ -120,6 +121,7 @@ class Cache:
 
     def __init__(self, call: Call) -> None:
         self._call = call
+        self._questions: dict[tuple[str, str, str], Question] = {}
         self._subjects: dict[tuple[object, ...], Subject | None] = {}
         self._rows: dict[str, dict[str, Any]] = {}
         self._shares: dict[str, dict[str, list[tuple[str, str]]]] = {}
@@ -130,6 +132,13 @@ class Cache:
         if key not in self._subjects:
             self._subjects[key] = subject_of(self._call, described)
         return self._subjects[key]
+
+    def question(self, kind: str, action: str, context: JsonObject) -> Question:
+        """Returns the question about a resource type and an action. Raises `Problem` for an invalid context."""
+        key = kind, action, repr([(name, context[name]) for name in _KNOWN if name in context])
+        if key not in self._questions:
+            self._questions[key] = Question(self._call, kind, action, context, self)
+        return self._questions[key]
 
     def read(self, resources: Iterable[JsonObject]) -> None:
         """Reads the rows of several resources, with one statement for each type."""
@@ -178,6 +187,15 @@ class _AlsoVisible(Supposed):
         return self.would_allow(permission, row) and (not viewed or self._caller.would_allow(permission, row))
 
 
+class _ToUnshared(Supposed):
+    """The access of a subject to an object that is shared with nobody."""
+
+    __slots__ = ()
+
+    def shared(self, principal: Principal, row: Mapping[str, Any], permission: str) -> bool:
+        return False
+
+
 class Question:
     """One resource type and action, with a context, asked by one caller."""
 
@@ -188,6 +206,7 @@ class Question:
         self.collection = cast(Collection | None, call.services.registry.by_resource.get(kind))
         self._circumstances = circumstances(call, context)
         self._requests: dict[bool, ImpliedRequests] = {}
+        self._environments: dict[str, Any] = {}
 
     def requests(self, *, about_row: bool) -> ImpliedRequests:
         """Returns the requests that need the permission."""
@@ -202,7 +221,10 @@ class Question:
         return Access(self.call.access.policy, subject.principal, self._environment(method))
 
     def _environment(self, method: str) -> Any:
-        return environment(self._circumstances, method, self.call.services.settings.zone, self.call.access.environment)
+        if method not in self._environments:
+            self._environments[method] = environment(
+                self._circumstances, method, self.call.services.settings.zone, self.call.access.environment)
+        return self._environments[method]
 
     def row(self, id: str) -> Any:
         """Returns the object; None if the caller may not view it."""
@@ -261,22 +283,32 @@ class Question:
         needed = requests.needed
         if not all(policy.covers(principal, permission) for permission in needed):
             return False
-        # `holders` answers for users and guests only.
-        as_user = principal.kind != SERVICE or "kind" not in policy.looks_at(needed).sub
-        if (subject.user is not None and as_user) or principal.kind == GUEST:
-            try:
-                holders = self.holders(row)
-                return holders.guests is not None if subject.user is None else holders.permits(subject.user)
-            except Undetermined:  # a plugin's function must be evaluated for this subject
-                pass
-        if self._would_reveal(subject, needed):
-            return False
-        accesses = [self.access(subject, method) for method in requests.distinct_methods(policy)]
+        is_open = row is not None and self._is_open(needed, row)
+        if not is_open:
+            # `holders` answers for users and guests only.
+            as_user = principal.kind != SERVICE or "kind" not in policy.looks_at(needed).sub
+            if (subject.user is not None and as_user) or principal.kind == GUEST:
+                try:
+                    holders = self.holders(row)
+                    return holders.guests is not None if subject.user is None else holders.permits(subject.user)
+                except Undetermined:  # a plugin's function must be evaluated for this subject
+                    pass
+            if self._would_reveal(subject, needed):
+                return False
+        made: type[Access] = _ToUnshared if is_open else Access
+        accesses = [made(policy, principal, self._environment(method)) for method in requests.distinct_methods(policy)]
         if row is None:
             return all(access.may_ever(name) for access in accesses for name in needed)
         roles = ranks(policy, self.permission, self.collection, row)
         return (roles is None or principal.role in roles) and all(
             access.would_allow(name, row.__data__) for access in accesses for name in needed)
+
+    def _is_open(self, permissions: tuple[str, ...], row: Any) -> bool:
+        """True if a decision about this row depends on nothing of the subject that the caller may not see, nor on the
+        login."""
+        reads = self.call.access.policy.looks_at(permissions)
+        return (_OPEN.issuperset(reads.sub) and not reads.groups and not reads.group_columns
+                and not self._cache.shares(self._kind, row.id))
 
     def _would_reveal(self, subject: Subject, permissions: tuple[str, ...]) -> bool:
         """True if the rules read a field of the subject's user that the caller may not see."""

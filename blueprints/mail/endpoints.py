@@ -27,13 +27,16 @@ from .jobs import (
     passkey_removed,
     password_changed,
     password_link,
+    second_factor_added,
+    second_factor_removed,
 )
 
 routes = Routes("password_mail", "Links to choose a password, by mail.")
 verification_routes = Routes("email_verification", "Links by mail, with which users verify their address.")
 
 # Hooks of this module are registered.
-mailings = (password_link, email_verification, password_changed, email_changed, passkey_added, passkey_removed, login)
+mailings = (password_link, email_verification, password_changed, email_changed, second_factor_added,
+            second_factor_removed, passkey_added, passkey_removed, login)
 
 HOURLY = 5  # links that are mailed to one address in an hour because a stranger may have asked
 _HOUR = 3600

@@ -146,6 +146,30 @@ def _tell(task: Task, notice: Callable[[Settings, str], Letter]) -> None:
 
 
 @Mailing
+def second_factor_added(task: Task) -> None:
+    """Tell a user that a second factor was added."""
+    from . import letters
+
+    require_mail(task)
+    with task.services.database.connected():
+        user = reader(task)
+    if user is not None:
+        send(task, user.email, letters.second_factor_added(task.services.settings, task.job.created_at))
+
+
+@Mailing
+def second_factor_removed(task: Task) -> None:
+    """Tell a user that their second factor was removed."""
+    from . import letters
+
+    require_mail(task)
+    with task.services.database.connected():
+        user = reader(task)
+    if user is not None:
+        send(task, user.email, letters.second_factor_removed(task.services.settings, task.job.created_at))
+
+
+@Mailing
 def login(task: Task) -> None:
     """Tell a user about a login from a new network."""
     from . import letters

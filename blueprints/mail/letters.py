@@ -95,6 +95,22 @@ def email_changed(settings: Settings, at: str) -> Letter:
         service=name, time=_readable(at)))
 
 
+def second_factor_added(settings: Settings, at: str) -> Letter:
+    """Returns the notice of a new second factor."""
+    name = service(settings)
+    return _notice(Message("Your account on {service} has a second factor", service=name), Message(
+        "A second factor was added to your account on {service} at {time}. A login now needs a code, too.",
+        service=name, time=_readable(at)))
+
+
+def second_factor_removed(settings: Settings, at: str) -> Letter:
+    """Returns the notice of a second factor that was removed."""
+    name = service(settings)
+    return _notice(Message("The second factor of your account on {service} was removed", service=name), Message(
+        "The second factor of your account on {service} was removed at {time}. The password alone is enough for a "
+        "login.", service=name, time=_readable(at)))
+
+
 def passkey_added(settings: Settings, at: str) -> Letter:
     """Returns the notice of a new passkey."""
     name = service(settings)

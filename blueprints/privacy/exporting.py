@@ -26,6 +26,7 @@ from models.tables.job_chunk import JobChunk
 from models.tables.passkey import Passkey
 from models.tables.password_link import PasswordLink
 from models.tables.provider_message import ProviderMessage
+from models.tables.second_factor import SecondFactor
 from models.tables.share import Share
 from models.tables.user import User
 
@@ -50,6 +51,7 @@ _BESIDES: tuple[tuple[str, type[Table], Callable[[User], pw.Expression], tuple[s
     ("identities at providers", Identity, traces.identities_of, ("issuer", "subject", "created_at", "last_used_at")),
     ("logins with a provider", ProviderMessage, traces.provider_logins_of,
      ("issuer", "sid", "created_at", "expires_at")),
+    ("second factors", SecondFactor, traces.factors_of, ("created_at", "confirmed_at")),
 )
 
 

@@ -28,9 +28,11 @@ from models.tables.idempotency import IdempotencyKey
 from models.tables.identity import Identity
 from models.tables.job import Job
 from models.tables.job_chunk import JobChunk, sweep
+from models.tables.login_challenge import LoginChallenge
 from models.tables.passkey import Passkey
 from models.tables.password_link import PasswordLink
 from models.tables.provider_message import ProviderMessage
+from models.tables.second_factor import SecondFactor
 from models.tables.session import end_all
 from models.tables.share import Share
 from models.tables.user import User
@@ -150,7 +152,8 @@ def clean_up(database: Database, collections: Collections, patience: float = rem
 def _erased_tables(collections: Collections) -> list[type[Table]]:
     """Lists the tables with rows that an erasure deletes or anonymises."""
     models = [collection.model for collection in collections.values() if collection.on_erase != HAND_OVER]
-    return list(dict.fromkeys([User, Audit, Share, IdempotencyKey, DeprecatedUse, Job, JobChunk, *models]))
+    others = (Share, IdempotencyKey, DeprecatedUse, Job, JobChunk, SecondFactor)
+    return list(dict.fromkeys([User, Audit, *others, *models]))
 
 
 def _rows_in_collections(person: User, collections: Collections) -> Iterator[tuple[str, str, Any]]:
@@ -185,7 +188,9 @@ def _rows_outside_collections(person: User) -> list[tuple[str, type[Table], Any]
             ("address verifications", EmailVerification, traces.verifications_of(person)),
             ("passkeys", Passkey, traces.passkeys_of(person)),
             ("identities at providers", Identity, traces.identities_of(person)),
-            ("logins with a provider", ProviderMessage, traces.provider_logins_of(person))]
+            ("logins with a provider", ProviderMessage, traces.provider_logins_of(person)),
+            ("second factors", SecondFactor, traces.factors_of(person)),
+            ("logins that wait for a code", LoginChallenge, traces.challenges_of(person))]
 
 
 def _erase_collection(person: User, collection: Collection, fate: str, heir: User | None, at: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from functools import partial
 from pathlib import Path
 
 import click
@@ -10,7 +11,7 @@ import click
 from gatepost.commands.context import load_settings, registry, show_path
 from gatepost.commands.instance import Instance, open_instance, require_instance
 from gatepost.commands.printing import Group, echo
-from gatepost.features import CannotSave, Installation, Saved
+from gatepost.features import CannotSave, FeatureError, Installation, Saved
 from gatepost.http.security.keys import KeyFileError, Keys, fingerprints, prepared_fingerprint
 from gatepost.http.security.known_keys import prepare_known, rotate_known
 from models.base import now
@@ -74,8 +75,10 @@ def rotate_keys(prepare: bool, forget: bool) -> None:
             else:
                 if not forget:
                     _refuse_before_others(instance, prepared_fingerprint(instance.keys()))
-                ring = rotate_known(instance.database, file, forget=forget)
-        except (KeyFileError, OSError) as error:
+                installation = Installation(instance.settings, instance.database)
+                ring = rotate_known(instance.database, file, forget=forget,
+                                    reencrypt=partial(registry().features.reencrypt, installation))
+        except (KeyFileError, OSError, FeatureError) as error:
             raise click.ClickException(str(error)) from error
         _show(ring)
         # If another node made the key that signs, that node made the backup, too.

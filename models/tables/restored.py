@@ -11,6 +11,7 @@ from models.tables.email_verification import EmailVerification
 from models.tables.idempotency import IdempotencyKey
 from models.tables.instance import Instance
 from models.tables.job import FAILED, RUNNING, WAITING, Job
+from models.tables.login_challenge import LoginChallenge
 from models.tables.password_link import PasswordLink
 from models.tables.service_token import ServiceToken
 from models.tables.session import Session
@@ -53,6 +54,7 @@ def _end_sessions(at: str) -> int:
     # Across tenants, as above. A restored link may have been used after the backup.
     PasswordLink.delete().execute()
     EmailVerification.delete().execute()
+    LoginChallenge.delete().execute()
     return int(Session.update({Session.revoked_at: at}).where(Session.revoked_at.is_null()).execute())
 
 

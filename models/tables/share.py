@@ -50,7 +50,7 @@ def of_objects(tenant_id: str, resource: str, object_ids: Collection[str]) -> di
 
 def in_effect(tenant_id: str, resource: str, object_ids: Collection[str]) -> dict[str, list[tuple[str, str]]]:
     """Returns the shares that give rights, as `of_objects` does; none if sharing is left out."""
-    return {} if are_ignored() else of_objects(tenant_id, resource, object_ids)
+    return of_objects(tenant_id, resource, object_ids) if any_in(tenant_id, resource) else {}
 
 
 def with_groups(tenant_id: str, resource: str, object_ids: Collection[str]) -> bool:

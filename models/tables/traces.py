@@ -22,9 +22,11 @@ from models.tables.idempotency import IdempotencyKey
 from models.tables.identity import Identity
 from models.tables.job import CANCELLED, DONE, FAILED, Job
 from models.tables.job_chunk import JobChunk
+from models.tables.login_challenge import LoginChallenge
 from models.tables.passkey import Passkey
 from models.tables.password_link import PasswordLink
 from models.tables.provider_message import ProviderMessage
+from models.tables.second_factor import SecondFactor
 from models.tables.share import Share
 from models.tables.user import User
 
@@ -112,6 +114,18 @@ def links_of(user: User) -> pw.Expression:
 def passkeys_of(user: User) -> pw.Expression:
     """Returns the condition that a passkey is the user's."""
     mine: pw.Expression = (Passkey.tenant_id == user.tenant_id) & (Passkey.owner_id == user.id)
+    return mine
+
+
+def factors_of(user: User) -> pw.Expression:
+    """Returns the condition that a second factor is the user's."""
+    mine: pw.Expression = (SecondFactor.tenant_id == user.tenant_id) & (SecondFactor.owner_id == user.id)
+    return mine
+
+
+def challenges_of(user: User) -> pw.Expression:
+    """Returns the condition that a login that waits for a code is the user's."""
+    mine: pw.Expression = (LoginChallenge.tenant_id == user.tenant_id) & (LoginChallenge.owner_id == user.id)
     return mine
 
 

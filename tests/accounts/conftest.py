@@ -1,17 +1,21 @@
-"""An app whose users log in with a provider of the tests."""
+"""An app whose users log in with a provider of the tests, a clock, and users with a phone."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from blueprints.accounts.second_factor import totp
 from gatepost.http.pipeline.application import Application
+from gatepost.testing import Caller
+from models.tables.user import User
+from tests.accounts.phones import Clock, Phone, enrol
 from tests.accounts.provider import CLIENT, SECRET, Provider, serving
-from tests.apps import close, make_app
+from tests.apps import PASSWORD, close, make_app
 
 URL = "http://localhost"
 
@@ -39,3 +43,25 @@ def app_with(folder: Path, database_url: str, provider: Provider, settings: Any 
 def team(instance_folder, database_url, provider) -> Iterator[Application]:
     with app_with(instance_folder, database_url, provider) as app:
         yield app
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(totp, "time", clock)
+    return clock
+
+
+@pytest.fixture
+def guest(as_role) -> Caller:
+    return as_role("guest")
+
+
+@pytest.fixture
+def enrolled(given, as_user, clock) -> Callable[..., tuple[User, Phone]]:
+    """Makes a user of a role with a second factor."""
+    def make(role: str = "user") -> tuple[User, Phone]:
+        user = given.user(role, password=PASSWORD)
+        return user, enrol(as_user(user), clock)
+
+    return make

@@ -161,6 +161,7 @@ class World:
                 home.database.transact(lambda: append([row]))
             case "users":
                 row = home.user("admin" if "administrator" in about else "user", active="disabled" not in about)
+                home.second_factor(row)
         if collection in RESOURCES:
             home.share(RESOURCES[collection], row, f"user:{self.friend[home.tenant].id}")
             if whose == "shared" and caller.user is not None:
@@ -184,6 +185,12 @@ class World:
                 return {"json": {"name": "Another name"}}
             case _, "/api/profile/password":
                 return {"json": {"current_password": PASSWORD, "new_password": "a short swim in the bay"}}
+            case _, "/api/login/verify":
+                return {"json": {"challenge": "A" * 43, "code": "123456"}}
+            case _, "/api/profile/second-factor":
+                return {"json": {}}
+            case "POST", path if path.startswith("/api/profile/second-factor/"):
+                return {"json": {"code": "123456"}}
             case _, "/api/password-links":
                 return {"json": {"token": "A" * 43, "new_password": PASSWORD}}
             case _, "/api/email-verifications":

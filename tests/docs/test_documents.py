@@ -92,7 +92,7 @@ def test_every_command_that_is_named_exists():
         return command is not None
 
     assert faults(lambda path, text: [
-        words for words in re.findall(r"(?:`|^)gatepost ([a-z][a-z ]*[a-z])", text, re.MULTILINE)
+        words for words in re.findall(r"(?:`|^)gatepost ([a-z](?:[a-z ]|\b-\b)*[a-z])", text, re.MULTILINE)
         if not is_command(words)]) == {}
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from time import time
+
 import pytest
 
 from gatepost.testing import log_in
@@ -9,6 +11,7 @@ from gatepost.testing.serving import run_jobs
 from models.tables.audit import Audit
 from models.tables.job import FAILED, Job
 from models.tables.user import User
+from tests.accounts.phones import OWN, Clock, enrol
 from tests.apps import PASSWORD
 from tests.http.console.pages import visit
 from tests.mail.conftest import serving
@@ -100,6 +103,23 @@ def start(client, user, address):
 
 
 @pytest.mark.both_databases
+@pytest.mark.parametrize("remover", ["user", "admin"])
+def test_a_second_factor_is_told(remover, mailing, office, user, given):
+    caller = log_in(mailing, user)
+    phone = enrol(caller, Clock(time()))
+    if remover == "user":
+        assert caller.post(f"{OWN}/remove", {"code": phone.recovery_codes[0]}).status_code == 204
+    else:
+        admin = log_in(mailing, given.user("admin"))
+        assert admin.post(f"/api/users/{user.id}/remove-second-factor").status_code == 204
+    run_jobs(mailing)
+    assert subjects(office) == [
+        (user.email, "Your account on api.example.org has a second factor"),
+        (user.email, "The second factor of your account on api.example.org was removed")]
+    assert phone.secret not in str(office.texts()) and phone.recovery_codes[1] not in str(office.texts())
+
+
+@pytest.mark.both_databases
 def test_a_login_from_a_new_network_is_told_once(mailing, office, user):
     client = mailing.test_client()
     for address in ("192.0.2.1", "192.0.2.1", "2001:db8::1", "2001:db8::2", "192.0.2.1"):
@@ -137,8 +157,9 @@ def test_notices_can_be_turned_off_and_the_rest_stays(instance_folder, database_
 def test_without_mail_no_handler_is_wrapped(app, mailing, given, user):
     plain, wrapped = (one.extensions["gatepost"].registry for one in (app, mailing))
     assert plain.around == {}
-    operations = ["session_log_in", "profile_change_password", "password_link_use", "profile_update", "users_update",
-                  "session_register"]
+    operations = ["session_log_in", "session_verify", "profile_change_password", "password_link_use", "profile_update",
+                  "users_update", "session_register", "profile_confirm_second_factor", "profile_remove_second_factor",
+                  "users_remove_second_factor"]
     assert [name for name in operations if wrapped.by_operation[name].handler is plain.by_operation[name].handler] == []
     same = [name for name, one in plain.by_operation.items()
             if one.documented and wrapped.by_operation[name].handler is not one.handler]

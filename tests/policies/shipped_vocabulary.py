@@ -119,7 +119,7 @@ RESOURCES = (
     ),
     _collection("category", "categories", name=TEXT, slug=TEXT, parent_id=CATEGORY),
     _collection(
-        "user", "users", "disable", "enable", "create_password_link", "register",
+        "user", "users", "disable", "enable", "create_password_link", "remove_second_factor", "register",
         name=TEXT, email=ADDRESS, role=Column(str, nullable=False, format="role"), active=FLAG,
         owner_id=replace(OPTIONAL_OWNER, same_as="id"),
     ),

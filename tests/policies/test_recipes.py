@@ -47,6 +47,7 @@ IN_GUIDE = [
 ON_PAGE = [
     "A department manager",
     "Members of a project, by group",
+    "With a second factor",
     "Until a date",
     "Old orders",
     "A head for each department",

@@ -81,7 +81,8 @@ def _drawn(call: Call, problem: Problem | None = None) -> Response:
                 problem="" if problem is None or any(faults.values()) else sentence(call, problem),
                 sessions=sessions, tokens=tokens, oneself=id == call.principal.id,
                 may_ask=access.may_ever("policy.view"), may_look=access.may_ever("audit.view"),
-                may_link=may_run(call, "users_create_password_link", id))
+                may_link=may_run(call, "users_create_password_link", id),
+                may_remove_factor=may_run(call, "users_remove_second_factor", id))
 
 
 def may_run(call: Call, operation: str, id: str) -> bool:

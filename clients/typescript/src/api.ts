@@ -1232,12 +1232,12 @@ export interface components {
             total?: number | null;
             total_estimate?: number;
         };
-        Login: {
-            /** @example noor@example.org */
-            email: string;
-            /** @example seven green lanterns */
-            password: string;
-            /** @description Whether the refresh token comes as a cookie, which scripts cannot read: for pages of the service's own origin. false unless given. */
+        LoginCode: {
+            /** @description From the answer to the login. */
+            challenge: string;
+            /** @description The code that the app shows, or a recovery code. */
+            code: string;
+            /** @description As in the login. false unless given. */
             cookie?: boolean;
         };
         Token: {
@@ -1249,6 +1249,51 @@ export interface components {
             /** @description Absent where it is in the cookie. */
             refresh_token?: string;
             scope: string;
+        };
+        SecondFactor: {
+            active: boolean;
+            /** Format: date-time */
+            confirmed_at: string | null;
+            /** @description Recovery codes that are left. */
+            recovery_codes: number;
+        };
+        SecondFactorSetup: {
+            /** @description Your own password, to set up a second factor: not needed within 10 minutes of a login. */
+            current_password?: string | null;
+        };
+        SecondFactorSecret: {
+            /** @description The secret in base32, to type into an app. */
+            secret: string;
+            /** @description The same as URI for apps: `otpauth://totp/…`. */
+            uri: string;
+            /** @description The URI as QR code: an SVG image. */
+            qr_code: string;
+            /**
+             * Format: date-time
+             * @description Until then, a code confirms it.
+             */
+            expires_at: string;
+        };
+        SecondFactorConfirmation: {
+            /** @description The code that the app shows. */
+            code: string;
+        };
+        RecoveryCodes: {
+            recovery_codes: string[];
+        };
+        SecondFactorChange: {
+            /** @description A code of the app, or a recovery code. */
+            code: string;
+            /** @description Your own password, to change the second factor: not needed within 10 minutes of a login. */
+            current_password?: string | null;
+        };
+        Login: {
+            /** @example noor@example.org */
+            email: string;
+            /** @example seven green lanterns */
+            password: string;
+            /** @description Whether the refresh token comes as a cookie, which scripts cannot read: for pages of the service's own origin. false unless given. */
+            cookie?: boolean;
         };
         Refresh: {
             /** @description Needed, unless the cookie of a login is sent. */
@@ -2996,6 +3041,200 @@ export interface operations {
                 content: {
                     "application/json": Record<string, never>;
                 };
+            };
+        };
+    };
+    session_verify: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LoginCode"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Token"];
+                };
+            };
+        };
+    };
+    profile_get_second_factor: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SecondFactor"];
+                };
+            };
+        };
+    };
+    profile_set_up_second_factor: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SecondFactorSetup"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SecondFactorSecret"];
+                };
+            };
+        };
+    };
+    profile_confirm_second_factor: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SecondFactorConfirmation"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecoveryCodes"];
+                };
+            };
+        };
+    };
+    profile_renew_recovery_codes: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SecondFactorChange"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecoveryCodes"];
+                };
+            };
+        };
+    };
+    profile_remove_second_factor: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SecondFactorChange"];
+            };
+        };
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    users_remove_second_factor: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path: {
+                /** @description The id of the object. */
+                id: components["parameters"]["id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
         };
     };

@@ -38,7 +38,7 @@ CATALOGUE: dict[str, tuple[int, str]] = {
     "unauthenticated": (401, Message("Authentication is required")),
     "invalid_token": (401, Message("The token is not valid")),
     "token_expired": (401, Message("The token has expired")),
-    "invalid_credentials": (401, Message("E-mail or password is wrong")),
+    "invalid_credentials": (401, Message("The login is refused")),
     "login_incomplete": (401, Message("The login needs another step")),
     "insufficient_user_authentication": (401, Message("This needs a stronger or more recent login")),
     "forbidden": (403, Message("The policy does not allow this")),

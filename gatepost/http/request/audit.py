@@ -120,9 +120,9 @@ def note_refusal(call: Call, problem: Problem) -> None:
         _note(call, _refusal(call, code, facts=facts))
 
 
-def note_failure(call: Call, user: User | None) -> None:
-    """Records a wrong password in the tenant of the account; for a login also the e-mail address."""
-    refusal = _refusal(call, "invalid_credentials", result="failed", facts=_facts_of_login(call, user))
+def note_failure(call: Call, user: User | None, reason: str = "invalid_credentials") -> None:
+    """Records a wrong password or code in the tenant of the account; for a login also the e-mail address."""
+    refusal = _refusal(call, reason, result="failed", facts=_facts_of_login(call, user))
     account = {"resource_id": None} if user is None else {"tenant_id": user.tenant_id, "resource_id": user.id}
     _note(call, refusal._replace(**account))
 

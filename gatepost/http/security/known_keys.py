@@ -6,6 +6,7 @@ as the right ring is back.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from models.engine.database import Database
@@ -83,18 +84,25 @@ def adopt(database: Database, keys: Keys) -> None:
     database.transact(lambda: note_fingerprint(fingerprints(keys)[0]))
 
 
-def rotate_known(database: Database, file: Path, *, forget: bool) -> Keys:
+def rotate_known(database: Database, file: Path, *, forget: bool,
+                 reencrypt: Callable[[Keys], object] = lambda ring: None) -> Keys:
     """Promotes the prepared key of a database's ring, or rotates the ring if there is none. Returns the new ring.
 
     With `forget`, the new key is unknown to all: a reader of the old keys has read the prepared one as well. At any
-    interruption the database knows a key in the file. Raises `KeyFileError`, `RowError`, OSError.
+    interruption the database knows a key in the file. `reencrypt` gets the ring with the older keys; if it raises, none
+    is dropped. Raises `KeyFileError`, `RowError`, OSError, and the errors of `reencrypt`.
     """
     old = Keys.load(file)
     check(database, old)
     prepared = next((master for master in old.masters if master.prepared), None)
     ring = rotate(file) if forget or prepared is None else promote(file, prepared)
     adopt(database, ring)
-    return forget_older(file) if forget else ring
+    reencrypt(ring)
+    if not forget:
+        return ring
+    newest = forget_older(file)
+    reencrypt(ring)  # also what a server has encrypted meanwhile, before it knew the new key
+    return newest
 
 
 def prepare_known(database: Database, file: Path) -> Keys:

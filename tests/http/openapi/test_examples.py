@@ -92,8 +92,11 @@ def test_every_collection_of_the_demo_and_every_body_has_an_example():
     assert {f"{group}_get" for group in IN_THE_DEMO} <= tried
     bodies = {operation["operationId"] for item in DOCUMENT["paths"].values() for method, operation in item.items()
               if method != "parameters" and "requestBody" in operation}
-    # Values that only the service can create: a refresh token, the version in force, a link. A logout needs no body.
+    # Values that only the service can create: a refresh token, the version in force, a link, a challenge; and codes of
+    # an app. A logout needs no body.
     assert bodies - tried == {"policy_apply", "session_refresh", "session_log_out", "password_link_use",
+                              "session_verify", "profile_set_up_second_factor", "profile_confirm_second_factor",
+                              "profile_renew_recovery_codes", "profile_remove_second_factor",
                               "email_verification_use"}
 
 

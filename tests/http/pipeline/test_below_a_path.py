@@ -18,11 +18,12 @@ from tests.running import ROOT, SERVICE
 
 BASE = "http://intranet.test/gate"
 PAGES = sorted((ROOT / "blueprints").rglob("*.html"))
-# These need parameters, a change of the rules, a finished job, a setting, or a password manager.
+# These need parameters, a change of the rules, a finished job, a setting, a password manager, or a second factor.
 NOT_COME_TO = {
     "/.well-known/change-password", "/.well-known/jwks.json", "/api/admin/policy/explain",
     "/api/admin/policy/explain/<id>", "/api/admin/policy/versions/<version>", "/api/admin/policy/visible",
-    "/api/admin/policy/who", "/api/jobs/<id>/file", "/console/history/<version>/revert", "/metrics"}
+    "/api/admin/policy/who", "/api/jobs/<id>/file", "/console/history/<version>/revert",
+    "/console/login/code/<token>", "/console/people/<id>/remove-second-factor", "/metrics"}
 
 
 @pytest.fixture(scope="module")

@@ -85,6 +85,25 @@ def test_a_rotation_that_is_stopped_anywhere_leaves_a_ring_that_is_right(ring, d
     assert len(rotate_known(database, ring, forget=forget).masters) == (1 if forget else 4)
 
 
+@pytest.mark.parametrize("forget", [False, True])
+def test_older_keys_stay_until_what_they_have_encrypted_is_encrypted_again(ring, database, forget):
+    adopt(database, Keys.load(ring))
+    rotate_known(database, ring, forget=False)
+    before = Keys.load(ring).masters
+
+    def fail(keys: Keys) -> None:
+        raise OSError("the disk is full")
+
+    with pytest.raises(OSError, match="the disk is full"):
+        rotate_known(database, ring, forget=forget, reencrypt=fail)
+    assert Keys.load(ring).masters[1:] == before
+    seen: list[Keys] = []
+    newest = rotate_known(database, ring, forget=forget, reencrypt=seen.append)
+    assert [keys.masters[0] for keys in seen] == [newest.masters[0]] * (2 if forget else 1)
+    assert all(all(master in keys.masters for master in before) for keys in seen)
+    assert len(newest.masters) == (1 if forget else len(before) + 2)
+
+
 @pytest.mark.parametrize("step", ["promote", "adopt"])
 def test_a_promotion_that_is_stopped_anywhere_is_completed(ring, database, step, monkeypatch):
     check(database, Keys.load(ring))

@@ -59,6 +59,9 @@ CROSSING = {
     "email_verification.EmailVerification.user_of", "email_verification.EmailVerification.take",
     "identity.Identity.find", "provider_message.ProviderMessage.same", "provider_message.ProviderMessage.sessions",
     # a provider knows no tenants
+    "login_challenge.LoginChallenge.user_of", "login_challenge.LoginChallenge.count_try",
+    "login_challenge.LoginChallenge.take",  # the token names the user
+    "second_factor.SecondFactor.each", "second_factor.SecondFactor.renew_secret",  # keys and checks of all tenants
     "service_token.ServiceToken.by_id", "service_token._bearer", "service_token.ServiceToken.touch",
     "service_token.ServiceToken.valid", "service_token.ServiceToken.held",
     "policy_version.append", "policy_version.listed", "policy_version.unreported", "policy_version.by_number",

@@ -136,7 +136,7 @@ def test_always_that_asks_something_is_told_in_the_model() -> None:
     ("link", "message"),
     [
         ("g, user, support",
-         "this rule gives user 2 of 119 permissions (order.view, order.view_total); was `g, support, user` meant?"),
+         "this rule gives user 2 of 120 permissions (order.view, order.view_total); was `g, support, user` meant?"),
         ("g, moderator, user", None),
         (f"g, {ANN}, support", None),
         (f"g, {ANN}, user", "without effect: every user is user already"),

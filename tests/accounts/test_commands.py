@@ -1,0 +1,95 @@
+"""Second factors and commands: keys are rotated, lost and restored; a factor is removed; doctor, export and erasure."""
+
+from __future__ import annotations
+
+import json
+from time import time
+from typing import Any
+
+import pyotp
+import pytest
+
+from tests.running import PASSWORD, Instance
+
+OWN = "/api/profile/second-factor"
+ADA = {"email": "ada@example.org", "password": PASSWORD}
+
+
+@pytest.fixture(scope="module")
+def instance(tmp_path_factory) -> Instance:
+    """An instance whose user Ada has a second factor."""
+    made = Instance(tmp_path_factory.mktemp("made") / "instance").made()
+    assert made.run("user", "add", ADA["email"], "--password-file", "-", input=PASSWORD).returncode == 0
+    return made
+
+
+class Ada:
+    """A user with a phone; each code is that of the step before, of now, or of the next one."""
+
+    def __init__(self, service: Any) -> None:
+        self.service = service
+        status, login = service.call("POST", "/api/login", ADA)
+        assert status == 200, login
+        _, begun = service.call("POST", OWN, {}, login["access_token"])
+        self.app = pyotp.TOTP(begun["secret"])
+        status, confirmed = service.call("POST", f"{OWN}/confirm", {"code": self.code(-1)},
+                                         login["access_token"])
+        assert status == 200, confirmed
+        self.recovery_codes = confirmed["recovery_codes"]
+
+    def code(self, step: int) -> str:
+        return str(self.app.at(int(time()) + 30 * step))
+
+    def sent(self, code: str) -> int:
+        """Logs in with the password and a code, and returns the last status."""
+        status, first = self.service.call("POST", "/api/login", ADA)
+        assert status == 401 and first["code"] == "login_incomplete", first
+        challenge = first["errors"][0]["meta"]["challenge"]
+        return int(self.service.call("POST", "/api/login/verify", {"challenge": challenge, "code": code})[0])
+
+
+def doctor(instance: Instance) -> str:
+    return next(line for line in instance.run("doctor").stdout.splitlines() if "second_factors" in line)
+
+
+def test_keys_are_rotated_lost_and_restored(instance):
+    assert "no user has one" in doctor(instance)
+    with instance.answering() as service:
+        ada = Ada(service)
+        assert "1 user has one" in doctor(instance)
+        for options in ((), ("--forget",)):
+            assert instance.run("keys", "rotate", *options).returncode == 0
+            assert "1 user has one" in doctor(instance), options
+        assert ada.sent(ada.code(0)) == 200, "the server reads the new keys at once"
+        assert instance.run("user", "remove-second-factor", "nobody@example.org").returncode == 1
+    backup = instance.folder / "kept.tar.gz"
+    assert instance.run("backup", str(backup)).returncode == 0
+    (instance.folder / "secret.key").unlink()
+    assert instance.run("init", "--new-key", "--no-demo").returncode == 0
+    found = doctor(instance)
+    assert "the secrets of 1 were encrypted with other keys" in found
+    with instance.answering() as service:
+        ada.service = service
+        assert ada.sent(ada.code(1)) == 409
+        assert ada.sent(ada.recovery_codes[0]) == 200
+        done = instance.run("user", "remove-second-factor", "Ada@Example.org")
+        assert done.returncode == 0 and "no second factor any more" in done.stdout, done.stderr
+        assert service.call("POST", "/api/login", ADA)[0] == 200
+        again = instance.run("user", "remove-second-factor", ADA["email"])
+        assert again.returncode == 1 and "ada@example.org has no second factor." in again.stderr
+    assert "remove_second_factor" in instance.run("audit", "tail").stdout
+
+
+def test_it_is_exported_without_the_secret_and_erased(instance):
+    with instance.answering() as service:
+        Ada(service)
+        service.call("POST", "/api/login", ADA)
+    file = instance.folder / "ada.ndjson"
+    assert instance.run("user", "export", ADA["email"], str(file)).returncode == 0
+    lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    [row] = [line["row"] for line in lines if line["about"] == "second factors"]
+    assert row.keys() == {"created_at", "confirmed_at"} and row["confirmed_at"] is not None
+    done = instance.run("user", "erase", ADA["email"], "--yes")
+    assert done.returncode == 0, done.stderr
+    assert "second factors" in done.stdout and "logins that wait for a code" in done.stdout
+    assert "no user has one" in doctor(instance)
