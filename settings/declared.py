@@ -13,6 +13,7 @@ from settings.kinds import (
     base_url,
     by_role,
     choice,
+    domain,
     known_origins,
     known_time_zone,
     mail_sender,
@@ -127,6 +128,9 @@ class Settings:
     backup_command: str = live("", fields.String(),
                                "command that gets the path of each new backup, to copy it elsewhere")
     backup_prove: bool = live(True, switch(), "prove each scheduled backup by a restore into a temporary folder")
+
+    # passkeys
+    rp_id: str = setting("", domain(), "domain of passkeys: the host of public_url, or a domain above; empty: none")
 
     # mail
     smtp_url: str = setting("", smtp_url(), "mail server, such as smtps://user:password@host; empty: no mail is sent",

@@ -3,7 +3,7 @@
 `caller` tells rules about the login of a session: `r.sub.mfa` and `r.sub.auth_age`. Each way to log in notes in
 `session.login` what rules may ask for. A session keeps both while it is refreshed: its row, and so `created_at` and
 `login`, are those of the login. `second_factor` asks for a code of an app after the password. `single_sign_on` lets
-users log in with an identity provider of the team.
+users log in with an identity provider of the team, and `passkeys` without a password.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def seconds_since_login(session: Session) -> int:
 
 
 feature = Feature(
-    name="accounts", permissions=("user.remove_second_factor",), settings=("oidc",),
+    name="accounts", settings=("oidc", "rp_id"), permissions=("user.remove_second_factor",),
     extends={"console": "blueprints.accounts.pages"}, make="blueprints.accounts.single_sign_on.issuers:make",
     caller={
         MFA: CallerAttribute(bool, has_second_factor, True, lambda value: f'acr_values="{MFA}"'),
@@ -40,6 +40,9 @@ feature = Feature(
     next_step="blueprints.accounts.second_factor.login:next_step",
     reencrypt="blueprints.accounts.second_factor.encryption:reencrypt",
     doctor={"second_factors": "blueprints.accounts.second_factor.checks:check",
-            "single_sign_on": "blueprints.accounts.single_sign_on.checks:check"},
+            "single_sign_on": "blueprints.accounts.single_sign_on.checks:check",
+            "passkeys": "blueprints.accounts.passkeys.checks:check"},
     commands={"user remove-second-factor": Command("blueprints.accounts.second_factor.commands:remove",
-                                                   "Remove the second factor of a user who lost it.")})
+                                                   "Remove the second factor of a user who lost it."),
+              "user remove-passkeys": Command("blueprints.accounts.passkeys.commands:remove",
+                                              "Remove all passkeys of a user.")})

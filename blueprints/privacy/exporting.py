@@ -23,6 +23,7 @@ from models.tables.email_verification import EmailVerification
 from models.tables.idempotency import IdempotencyKey
 from models.tables.identity import Identity
 from models.tables.job_chunk import JobChunk
+from models.tables.passkey import Passkey
 from models.tables.password_link import PasswordLink
 from models.tables.provider_message import ProviderMessage
 from models.tables.second_factor import SecondFactor
@@ -46,6 +47,7 @@ _BESIDES: tuple[tuple[str, type[Table], Callable[[User], pw.Expression], tuple[s
     ("uses of what is deprecated", DeprecatedUse, traces.uses_of, ("endpoint", "count", "last_used_at")),
     ("password links", PasswordLink, traces.links_of, ("created_at", "expires_at", "mailed")),
     ("address verifications", EmailVerification, traces.verifications_of, ("email", "created_at", "expires_at")),
+    ("passkeys", Passkey, traces.passkeys_of, ("name", "rp_id", "created_at", "last_used_at")),
     ("identities at providers", Identity, traces.identities_of, ("issuer", "subject", "created_at", "last_used_at")),
     ("logins with a provider", ProviderMessage, traces.provider_logins_of,
      ("issuer", "sid", "created_at", "expires_at")),

@@ -23,6 +23,7 @@ from models.tables.identity import Identity
 from models.tables.job import CANCELLED, DONE, FAILED, Job
 from models.tables.job_chunk import JobChunk
 from models.tables.login_challenge import LoginChallenge
+from models.tables.passkey import Passkey
 from models.tables.password_link import PasswordLink
 from models.tables.provider_message import ProviderMessage
 from models.tables.second_factor import SecondFactor
@@ -107,6 +108,12 @@ def chunks_of(user: User) -> pw.Expression:
 def links_of(user: User) -> pw.Expression:
     """Returns the condition that a password link is the user's."""
     mine: pw.Expression = (PasswordLink.tenant_id == user.tenant_id) & (PasswordLink.owner_id == user.id)
+    return mine
+
+
+def passkeys_of(user: User) -> pw.Expression:
+    """Returns the condition that a passkey is the user's."""
+    mine: pw.Expression = (Passkey.tenant_id == user.tenant_id) & (Passkey.owner_id == user.id)
     return mine
 
 

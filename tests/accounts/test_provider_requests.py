@@ -15,8 +15,8 @@ from gatepost.features import Installation
 from gatepost.health.check_result import State
 from settings import Settings
 from settings.providers import Provider
+from tests.accounts.conftest import app_with
 from tests.accounts.provider import CLIENT
-from tests.accounts.teams import app_with
 from tests.accounts.test_single_sign_on import START, begin, refused
 from tests.http.console.pages import visit
 

@@ -22,9 +22,9 @@ from models.tables.identity import Identity
 from models.tables.provider_message import ProviderMessage
 from models.tables.session import Session
 from models.tables.user import User
+from tests.accounts.conftest import app_with
 from tests.accounts.phones import enrol
 from tests.accounts.provider import CLIENT, SECRET, parameters
-from tests.accounts.teams import app_with
 from tests.apps import PASSWORD, Given
 from tests.http.console.pages import ORIGIN, Seen, visit
 
@@ -117,6 +117,15 @@ def test_the_request_has_pkce_and_two_values_that_nobody_guesses(team, provider)
     assert {len(value) for value in secret.values()} == {43}
     assert len({*secret.values(), *(second[name][0] for name in secret)}) == 6
     assert "prompt" not in first
+
+
+def test_a_page_of_another_site_begins_no_login(team):
+    """A provider that knows the browser would open a session without a click (ASVS 7.6.2)."""
+    answer = visit(team).get(f"{START}?next=/console/audit", headers={"Sec-Fetch-Site": "cross-site"})
+    assert (answer.status_code, answer.headers["Location"]) == (303, "/console/login?next=/console/audit")
+    assert answer.headers.getlist("Set-Cookie") == []
+    for site in ("same-origin", "none"):
+        assert "/console/login" not in visit(team).get(START, headers={"Sec-Fetch-Site": site}).headers["Location"]
 
 
 def test_the_cookie_survives_the_way_back_and_no_script_reads_it(team):

@@ -65,6 +65,9 @@ _refused = drawn_again(_draw, (400, 401, 403, 404, 409, 413, 415, 429))
                           refused=_refused))
 def begin(call: Call) -> Response:
     """Lead to the provider, and keep the login in a cookie."""
+    if call.request.headers.get("Sec-Fetch-Site") == "cross-site":
+        # The provider may know the browser: a page of another site must not open a session without a click here.
+        return see_other(call, f"/console/login?next={quote(inside(call.query.get('next')), safe='/')}")
     issuer, settings = issuer_of(call), call.services.settings
     with talking(call, issuer):
         metadata = issuer.metadata()

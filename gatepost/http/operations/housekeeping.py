@@ -15,6 +15,7 @@ from models.tables.idempotency import IdempotencyKey
 from models.tables.job import Job
 from models.tables.job_chunk import KEPT, JobChunk, sweep
 from models.tables.login_challenge import LoginChallenge
+from models.tables.passkey import UsedChallenge
 from models.tables.password_link import PasswordLink
 from models.tables.provider_message import ProviderMessage
 from models.tables.session import Session
@@ -36,7 +37,7 @@ def delete_expired(database: Database) -> None:
     # Requests that write have priority; deletion can wait for a minute.
     with suppress(Busy):
         for purge in (Session.purge, PasswordLink.purge, EmailVerification.purge, LoginChallenge.purge,
-                      ProviderMessage.purge, IdempotencyKey.purge):
+                      UsedChallenge.purge, ProviderMessage.purge, IdempotencyKey.purge):
             _in_batches(database, purge, now())
         _in_batches(database, JobChunk.purge, later(-KEPT), _CHUNKS)
         database.transact(lambda: activity.purge(later(-activity.KEPT)))

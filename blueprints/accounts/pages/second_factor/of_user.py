@@ -10,14 +10,14 @@ from gatepost import Call, Problem, Routes
 from gatepost.collections.asking import ask
 from gatepost.http.credentials.console_sessions import member
 
-from ...console.pages import drawn_again, form, page, see_other, sentence, served, showing
-from ..second_factor.endpoints import routes as api
+from ....console.pages import drawn_again, form, page, see_other, sentence, served
+from ...second_factor.endpoints import routes as api
+from . import show
 
 _REMOVE = next(endpoint for endpoint in api.endpoints if endpoint.name == "remove_of_user")
 _PERSON = "/console/people/<id>"
 _PATH = f"{_PERSON}/remove-second-factor"
 
-show = showing(__package__)
 routes = Routes("console_second_factor_of_user", "The second factor of a user.", when=served)
 
 

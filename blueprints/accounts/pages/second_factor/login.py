@@ -11,14 +11,14 @@ from gatepost import Call, Problem, Routes, StrictSchema, Text
 from gatepost.http.credentials import console_sessions
 from gatepost.http.protocol.problems import Fault
 
-from ...console.pages import drawn_again, form, inside, page, see_other, sentence, served, showing, texts, typed
-from ..second_factor import factors
-from ..second_factor import login as logins
-from ..second_factor.endpoints import routes as api
+from ....console.pages import drawn_again, form, inside, page, see_other, sentence, served, texts, typed
+from ...second_factor import factors
+from ...second_factor import login as logins
+from ...second_factor.endpoints import routes as api
+from . import show
 
 _VERIFY = next(endpoint for endpoint in api.endpoints if endpoint.name == "verify")
 
-show = showing(__package__)
 routes = Routes("console_login_code", "The code of a login.", when=served)
 
 

@@ -11,15 +11,15 @@ from gatepost import Call, Problem, Routes
 from gatepost.collections.asking import ask
 from gatepost.http.credentials.console_sessions import member
 
-from ...console.pages import drawn_again, form, page, see_other, sentence, served, showing, texts
-from ..second_factor.endpoints import routes as api
+from ....console.pages import drawn_again, form, page, see_other, sentence, served, texts
+from ...second_factor.endpoints import routes as api
+from . import show
 
 PATH = "/console/account/second-factor"
 _CONFIRM = f"{PATH}/confirm"
 _FIELDS = ("code", "current_password")
 _API = {endpoint.name: endpoint for endpoint in api.endpoints}
 
-show = showing(__package__)
 routes = Routes("console_second_factor", "One's own second factor.", when=served)
 
 
