@@ -40,7 +40,7 @@ test: lint types ## seven minutes: all that needs neither waiting nor foreign pr
 	$(TESTS) -m "not slow" $(PYTEST_ARGS)
 
 test-slow: $(VENV)/test.stamp ## the rest of these tests: both databases everywhere, servers, incidents, proxies, the wheel, the tutorial
-	$(TESTS) --numprocesses 3 -m slow $(PYTEST_ARGS)
+	$(TESTS) --numprocesses 5 -m slow $(PYTEST_ARGS)
 
 test-all: ## everything, in half an hour: test, test-slow, test-newest, test-clients, test-console
 	$(MAKE) test
@@ -168,9 +168,9 @@ constraints: $(VENV)/dev.stamp ## pin the newest versions that setup.cfg allows 
 	@$(PIN) --output-file requirements/build.txt requirements/build.in
 	@$(PIN) --output-file requirements/serve.txt setup.cfg
 	@$(PIN) --constraint requirements/build.txt --constraint requirements/serve.txt \
-	  --extra test --extra accounts --extra backup --extra fast --extra redis --output-file requirements/test.txt setup.cfg
+	  --extra test --extra accounts --extra backup --extra fast --extra passkeys --extra redis --output-file requirements/test.txt setup.cfg
 	@$(PIN) --constraint requirements/test.txt --output-file requirements/dev.txt requirements/dev.in
-	@$(PIN) --constraint requirements/test.txt --extra accounts --extra backup --extra fast --extra redis \
+	@$(PIN) --constraint requirements/test.txt --extra accounts --extra backup --extra fast --extra passkeys --extra redis \
 	  --output-file requirements/image.txt setup.cfg
 	@$(PIN) --output-file requirements/deploy.txt requirements/deploy.in
 	@$(PIN) --constraint requirements/test.txt --output-file requirements/clients.txt requirements/clients.in
@@ -246,5 +246,5 @@ $(VENV)/console.stamp: requirements/console.txt $(VENV)/test.stamp
 .PHONY: $(NEWEST)/test.stamp
 $(NEWEST)/test.stamp: | $(NEWEST)/bin/python
 	@echo "Installing into $(NEWEST) …"
-	@$(NEWEST)/bin/pip install $(QUIETLY) --upgrade --upgrade-strategy eager --editable '.[test,accounts,backup,fast,redis]' || \
+	@$(NEWEST)/bin/pip install $(QUIETLY) --upgrade --upgrade-strategy eager --editable '.[test,accounts,backup,fast,passkeys,redis]' || \
 	  $(NOT_INSTALLED)

@@ -111,8 +111,10 @@ def copied() -> Iterator[Path]:
     """Yields a copy of the sources, with the environment of this checkout."""
     with tempfile.TemporaryDirectory() as place:
         root = Path(place) / "gatepost"
-        shutil.copytree(ROOT, root, ignore=shutil.ignore_patterns(
-            ".git", ".venv*", "build", "dist", "instance", "node_modules", "__pycache__", ".*_cache"))
+        tracked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
+        for name in filter(None, tracked.stdout.split("\0")):
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, root / name)
         (root / ".venv").symlink_to(ROOT / ".venv")
         yield root
 
@@ -125,6 +127,9 @@ def main() -> int:
     missed = []
     chosen = [mutation for mutation in MUTATIONS if options.only in mutation.name]
     with copied() as root:
+        done = subprocess.run(options.command, cwd=root, capture_output=True, text=True, check=False)
+        if done.returncode:
+            sys.exit(f"The command fails without a mistake:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
         for mutation in chosen:
             original = (root / mutation.file).read_bytes()
             mutation.make(root)

@@ -19,6 +19,10 @@ from ..password_links import links
 from . import configured, verifications
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from settings import Settings
+
     from .letters import Letter
 
 ATTEMPTS = 8  # within about three hours: servers put strangers off for minutes (greylisting)
@@ -114,11 +118,31 @@ def password_changed(task: Task) -> None:
     """Tell a user that their password was changed."""
     from . import letters
 
+    _tell(task, letters.password_changed)
+
+
+@Mailing
+def passkey_added(task: Task) -> None:
+    """Tell a user that a passkey was added."""
+    from . import letters
+
+    _tell(task, letters.passkey_added)
+
+
+@Mailing
+def passkey_removed(task: Task) -> None:
+    """Tell a user that a passkey was removed."""
+    from . import letters
+
+    _tell(task, letters.passkey_removed)
+
+
+def _tell(task: Task, notice: Callable[[Settings, str], Letter]) -> None:
     require_mail(task)
     with task.services.database.connected():
         user = reader(task)
     if user is not None:
-        send(task, user.email, letters.password_changed(task.services.settings, task.job.created_at))
+        send(task, user.email, notice(task.services.settings, task.job.created_at))
 
 
 @Mailing

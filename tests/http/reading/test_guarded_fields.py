@@ -14,7 +14,8 @@ from tests.samples import sampled_rows
 
 PUBLIC = {"id", "name", "role"}
 STRANGERS = ("user", "support", "editor", "moderator", "manager", "developer")
-GUARDED = ("tenant_id", "owner_id", "version", "created_at", "updated_at", "email", "department", "groups", "active")
+GUARDED = ("tenant_id", "owner_id", "version", "created_at", "updated_at", "email", "email_verified_at", "department",
+           "groups", "active")
 
 
 @pytest.fixture(scope="module")
