@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -14,6 +15,7 @@ from models.tables.audit import add
 from models.tables.job import Job, enqueue
 from models.tables.session import Session
 from models.tables.user import User
+from settings import Settings
 
 from ..password_links import links
 from . import configured, verifications
@@ -114,11 +116,7 @@ def password_changed(task: Task) -> None:
     """Tell a user that their password was changed."""
     from . import letters
 
-    require_mail(task)
-    with task.services.database.connected():
-        user = reader(task)
-    if user is not None:
-        send(task, user.email, letters.password_changed(task.services.settings, task.job.created_at))
+    _notify(task, letters.password_changed)
 
 
 @Mailing
@@ -126,11 +124,7 @@ def second_factor_added(task: Task) -> None:
     """Tell a user that a second factor was added."""
     from . import letters
 
-    require_mail(task)
-    with task.services.database.connected():
-        user = reader(task)
-    if user is not None:
-        send(task, user.email, letters.second_factor_added(task.services.settings, task.job.created_at))
+    _notify(task, letters.second_factor_added)
 
 
 @Mailing
@@ -138,11 +132,7 @@ def second_factor_removed(task: Task) -> None:
     """Tell a user that their second factor was removed."""
     from . import letters
 
-    require_mail(task)
-    with task.services.database.connected():
-        user = reader(task)
-    if user is not None:
-        send(task, user.email, letters.second_factor_removed(task.services.settings, task.job.created_at))
+    _notify(task, letters.second_factor_removed)
 
 
 @Mailing
@@ -153,7 +143,7 @@ def login(task: Task) -> None:
     require_mail(task)
     with task.services.database.connected():
         user, session = reader(task), task.rows(Session).find(task.payload["session"])
-    if user is not None and session is not None:
+    if user is not None and session is not None and _may_notify(task, user):
         send(task, user.email, letters.login(task.services.settings, session.address or "?", session.created_at))
 
 
@@ -169,11 +159,30 @@ def email_changed(task: Task) -> None:
     try:
         require_mail(task)
         with task.services.database.connected():
-            has_reader = reader(task) is not None
-        if has_reader and (former := task.payload.get("to")) is not None:
+            user = reader(task)
+        if user is not None and (former := task.payload.get("to")) is not None and _may_notify(task, user, former):
             send(task, former, letters.email_changed(task.services.settings, task.job.created_at))
     except Problem as problem:
         if problem.status < 500 or task.attempt >= ATTEMPTS:
             task.keep(forget)
         raise
     task.finish(forget)
+
+
+def _notify(task: Task, letter: Callable[[Settings, str], Letter]) -> None:
+    require_mail(task)
+    with task.services.database.connected():
+        user = reader(task)
+    if user is not None and _may_notify(task, user):
+        send(task, user.email, letter(task.services.settings, task.job.created_at))
+
+
+def _may_notify(task: Task, user: User, former: str | None = None) -> bool:
+    """Counts a notice to an address that was not verified, because it may be a stranger's. Returns False after too many
+    within an hour.
+
+    former  an earlier address of the user: the job knows if it was verified
+    """
+    is_verified = task.payload.get("verified") if former is not None else user.email_verified_at is not None
+    return bool(is_verified) or task.attempt > 1 or verifications.within_limits(
+        task.services.limits, user, former, counter="notices")
