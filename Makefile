@@ -168,9 +168,9 @@ constraints: $(VENV)/dev.stamp ## pin the newest versions that setup.cfg allows 
 	@$(PIN) --output-file requirements/build.txt requirements/build.in
 	@$(PIN) --output-file requirements/serve.txt setup.cfg
 	@$(PIN) --constraint requirements/build.txt --constraint requirements/serve.txt \
-	  --extra test --extra accounts --extra backup --extra fast --extra redis --output-file requirements/test.txt setup.cfg
+	  --extra test --extra accounts --extra backup --extra fast --extra passkeys --extra redis --output-file requirements/test.txt setup.cfg
 	@$(PIN) --constraint requirements/test.txt --output-file requirements/dev.txt requirements/dev.in
-	@$(PIN) --constraint requirements/test.txt --extra accounts --extra backup --extra fast --extra redis \
+	@$(PIN) --constraint requirements/test.txt --extra accounts --extra backup --extra fast --extra passkeys --extra redis \
 	  --output-file requirements/image.txt setup.cfg
 	@$(PIN) --output-file requirements/deploy.txt requirements/deploy.in
 	@$(PIN) --constraint requirements/test.txt --output-file requirements/clients.txt requirements/clients.in
@@ -246,5 +246,5 @@ $(VENV)/console.stamp: requirements/console.txt $(VENV)/test.stamp
 .PHONY: $(NEWEST)/test.stamp
 $(NEWEST)/test.stamp: | $(NEWEST)/bin/python
 	@echo "Installing into $(NEWEST) …"
-	@$(NEWEST)/bin/pip install $(QUIETLY) --upgrade --upgrade-strategy eager --editable '.[test,accounts,backup,fast,redis]' || \
+	@$(NEWEST)/bin/pip install $(QUIETLY) --upgrade --upgrade-strategy eager --editable '.[test,accounts,backup,fast,passkeys,redis]' || \
 	  $(NOT_INSTALLED)

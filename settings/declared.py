@@ -13,6 +13,7 @@ from settings.kinds import (
     base_url,
     by_role,
     choice,
+    domain,
     known_origins,
     known_time_zone,
     mail_sender,
@@ -25,7 +26,8 @@ from settings.kinds import (
     whole,
 )
 from settings.plugins import Plugins, PluginSettings, flattened, imported
-from settings.sources import PREFIX, Known, environment_with, from_environment, merge, read_toml
+from settings.providers import providers_field, read_providers
+from settings.sources import PREFIX, Known, SettingError, environment_with, from_environment, merge, read_toml
 
 FILES, DATABASE = "files", "database"  # where the rules are
 
@@ -127,11 +129,19 @@ class Settings:
                                "command that gets the path of each new backup, to copy it elsewhere")
     backup_prove: bool = live(True, switch(), "prove each scheduled backup by a restore into a temporary folder")
 
+    # passkeys
+    rp_id: str = setting("", domain(), "domain of passkeys: the host of public_url, or a domain above; empty: none")
+
     # mail
     smtp_url: str = setting("", smtp_url(), "mail server, such as smtps://user:password@host; empty: no mail is sent",
                             secret=True)
     mail_from: str = setting("", mail_sender(), "the sender of mail: an address, or Name <address>")
     mail_notices: bool = setting(True, switch(), "mail users about a new password, address, or network of a login")
+
+    # logins with an identity provider
+    oidc: Mapping[str, Any] = setting({}, providers_field(),
+                                      "identity providers for logins (OpenID Connect), each a table: [oidc.keycloak]",
+                                      secret=True)
 
     # what is kept for how long
     audit_days: int = live(365, whole(0, 36500), "days that audit events are kept; 0: forever")
@@ -192,6 +202,10 @@ class Settings:
         merge(values, imported(environment, plugins, "_", as_variables), "the environment", as_variables, prefix=PREFIX)
         merge(values, imported(flattened(explicit, plugins), plugins, ".", in_tables),
               "the command line or configuration", in_tables)
+        try:
+            read_providers(values.get("oidc", {}))
+        except ValueError as error:
+            raise SettingError(str(error)) from None
         values["instance"] = folder
         values["database_url"] = values.get("database_url") or f"sqlite:///{folder / 'gatepost.db'}"
         of_plugins = {name: values.pop(name) for name in theirs.declared.keys() & values.keys()}

@@ -128,6 +128,12 @@ def mail_sender() -> fields.Field[Any]:
                 "an address such as gate@example.org, or Name <gate@example.org>")
 
 
+def domain() -> fields.Field[Any]:
+    """Returns a field for a domain in lower case, in Punycode if need be, or the empty text. An IP address is none."""
+    label = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
+    return text(rf"(?:(?:{label}\.)+(?![0-9]+\Z){label}|localhost)?", "a domain such as example.org, and no IP address")
+
+
 def base_url() -> fields.Field[Any]:
     """Returns a field for an http or https URL to append paths to, or the empty text.
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from gatepost import CallerAttribute, Feature
+from gatepost import CallerAttribute, Feature, open_session
 from gatepost.collections.plugins.contents import PluginError
 from gatepost.collections.plugins.discovery import discover
 from gatepost.http.request import stronger_login
@@ -388,3 +388,16 @@ def test_two_features_cannot_declare_the_same():
     module.__dict__["feature"] = Feature(name="levels", caller=sample_factor.feature.caller)
     with pytest.raises(PluginError, match="the caller has an attribute 'auth_age' already"):
         discover((sample_factor, module), WITHOUT)
+
+
+def test_notes_of_a_login_end_its_session_earlier_and_date_the_proof(app, monkeypatch):
+    soon, earlier = later(60), later(-900)
+    monkeypatch.setattr(sample_factor, "open_session", lambda call, user, login: open_session(
+        call, user, {**login, "until": soon, "since": earlier}))
+    first = app.test_client().post("/api/login", json={"email": user(app, "Two Notes").email, "password": PASSWORD})
+    challenge = first.json["errors"][0]["meta"]["challenge"]
+    assert app.test_client().post("/api/login/code", json={
+        "challenge": challenge, "code": sample_factor.CODE}).status_code == 200
+    with app.extensions["gatepost"].database.connected():
+        session = Session.select().order_by(Session.id.desc()).first()
+    assert (session.absolute_expires_at, session.expires_at, session.proved_at) == (soon, soon, earlier)

@@ -39,7 +39,7 @@ def requires(package: str) -> list[str]:
 
 
 SERVING = declared("options", "install_requires")
-TESTING = [line for extra in ("accounts", "fast", "redis", "test")
+TESTING = [line for extra in ("accounts", "fast", "passkeys", "redis", "test")
            for line in declared("options.extras_require", extra)]
 
 
@@ -61,7 +61,7 @@ def test_the_tests_use_what_is_served(name):
 
 
 def test_the_image_has_what_the_service_needs_and_its_extras():
-    wanted = {canonicalize_name(Requirement(line).name) for extra in ("accounts", "backup", "fast", "redis")
+    wanted = {canonicalize_name(Requirement(line).name) for extra in ("accounts", "backup", "fast", "passkeys", "redis")
               for line in declared("options.extras_require", extra)}
     assert wanted | set(pins("serve.txt")) <= set(pins("image.txt"))
 

@@ -15,6 +15,7 @@ from ..sessions.login import routes as session
 from ..sessions.login import user_checked
 from .forms import form, typed
 from .frame import LOGIN, drawn_again, inside, page, routes, see_other, show, texts
+from .navigation import ways_to_log_in
 
 _API = {endpoint.name: endpoint for endpoint in session.endpoints}
 _OPEN = "a user who logs in has no session yet"
@@ -28,7 +29,9 @@ def login(call: Call) -> Response:
 
 def _drawn(call: Call, wanted: str, email: str = "", problem: Problem | None = None) -> Response:
     said = call.services.translations.wanted(call.request).say
-    return show(call, "login.html", wanted=wanted, email=email, problem="" if problem is None else said(problem.detail))
+    ways = [(f"{way.path}?next={quote(wanted, safe='/')}", said(way.title)) for way in ways_to_log_in(call)]
+    return show(call, "login.html", wanted=wanted, email=email, ways=ways,
+                problem="" if problem is None else said(problem.detail))
 
 
 def _again(call: Call, problem: Problem) -> Response:

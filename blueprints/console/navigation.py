@@ -1,11 +1,11 @@
-"""Pages of the console, in the order of its navigation."""
+"""Pages of the console, in the order of its navigation, and other ways to log in."""
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass
 
-from gatepost import Message
+from gatepost import Call, Message
 from gatepost.http.request.access import Access
 
 LAST = 100  # the place of a page that needs none of its own
@@ -45,3 +45,24 @@ def enter(page: Page) -> None:
 def entries(served: Container[str]) -> list[Page]:
     """Returns the entries of those paths that are served."""
     return sorted((page for page in _pages.values() if page.path in served), key=lambda page: page.place)
+
+
+@dataclass(frozen=True)
+class Way:
+    """Another way to log in, as a button of the login page: a page that takes `next`."""
+
+    path: str
+    title: Message
+
+
+_ways = list[Callable[[Call], Iterable[Way]]]()
+
+
+def offer_login(ways: Callable[[Call], Iterable[Way]]) -> None:
+    """Adds buttons to the login page. `ways` takes the call of the page, and returns those that are served."""
+    _ways.append(ways)
+
+
+def ways_to_log_in(call: Call) -> list[Way]:
+    """Returns the other ways to log in."""
+    return [way for ways in _ways for way in ways(call)]

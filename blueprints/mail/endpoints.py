@@ -23,6 +23,8 @@ from .jobs import (
     email_changed,
     email_verification,
     login,
+    passkey_added,
+    passkey_removed,
     password_changed,
     password_link,
     second_factor_added,
@@ -34,7 +36,7 @@ verification_routes = Routes("email_verification", "Links by mail, with which us
 
 # Hooks of this module are registered.
 mailings = (password_link, email_verification, password_changed, email_changed, second_factor_added,
-            second_factor_removed, login)
+            second_factor_removed, passkey_added, passkey_removed, login)
 
 HOURLY = 5  # links that are mailed to one address in an hour because a stranger may have asked
 _HOUR = 3600

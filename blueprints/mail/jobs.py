@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -15,12 +14,15 @@ from models.tables.audit import add
 from models.tables.job import Job, enqueue
 from models.tables.session import Session
 from models.tables.user import User
-from settings import Settings
 
 from ..password_links import links
 from . import configured, verifications
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from settings import Settings
+
     from .letters import Letter
 
 ATTEMPTS = 8  # within about three hours: servers put strangers off for minutes (greylisting)
@@ -117,6 +119,22 @@ def password_changed(task: Task) -> None:
     from . import letters
 
     _notify(task, letters.password_changed)
+
+
+@Mailing
+def passkey_added(task: Task) -> None:
+    """Tell a user that a passkey was added."""
+    from . import letters
+
+    _notify(task, letters.passkey_added)
+
+
+@Mailing
+def passkey_removed(task: Task) -> None:
+    """Tell a user that a passkey was removed."""
+    from . import letters
+
+    _notify(task, letters.passkey_removed)
 
 
 @Mailing

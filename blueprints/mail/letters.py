@@ -111,6 +111,21 @@ def second_factor_removed(settings: Settings, at: str) -> Letter:
         "login.", service=name, time=_readable(at)))
 
 
+def passkey_added(settings: Settings, at: str) -> Letter:
+    """Returns the notice of a new passkey."""
+    name = service(settings)
+    return _notice(Message("Your account on {service} has a new passkey", service=name), Message(
+        "A passkey was added to your account on {service} at {time}. Who has its device can log in with it.",
+        service=name, time=_readable(at)))
+
+
+def passkey_removed(settings: Settings, at: str) -> Letter:
+    """Returns the notice of a passkey that was removed."""
+    name = service(settings)
+    return _notice(Message("A passkey of your account on {service} was removed", service=name), Message(
+        "A passkey of your account on {service} was removed at {time}.", service=name, time=_readable(at)))
+
+
 def login(settings: Settings, address: str, at: str) -> Letter:
     """Returns the notice of a login from a new network."""
     name = service(settings)

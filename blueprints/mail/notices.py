@@ -1,5 +1,5 @@
-"""Messages to users about their account: a new password, another e-mail address, a second factor that was added or
-removed, a login from a new network.
+"""Messages to users about their account: a new password, another e-mail address, a second factor or passkey that was
+added or removed, a login from a new network.
 
 A user with a new address also gets the link that verifies it. All are context managers around the handlers that make
 such a change, and store a job in the same transaction.
@@ -35,7 +35,8 @@ def around(settings: Settings) -> Mapping[str, Around]:
         return addresses
     return {"profile.password": password, "user.use_password_link": password, "session.create": network,
             "profile.add_second_factor": added_factor, "profile.remove_second_factor": removed_factor,
-            "user.remove_second_factor": removed_factor, **addresses}
+            "user.remove_second_factor": removed_factor, "profile.add_passkey": added_passkey,
+            "profile.remove_passkey": removed_passkey, **addresses}
 
 
 @contextmanager
@@ -73,17 +74,31 @@ def email(call: Call) -> Iterator[None]:
 def added_factor(call: Call) -> Iterator[None]:
     """Tells the user that a second factor was added."""
     yield
-    _about_factor(call, jobs.second_factor_added)
+    _tell(call, jobs.second_factor_added)
 
 
 @contextmanager
 def removed_factor(call: Call) -> Iterator[None]:
     """Tells the user that their second factor was removed, by themselves or by an administrator."""
     yield
-    _about_factor(call, jobs.second_factor_removed)
+    _tell(call, jobs.second_factor_removed)
 
 
-def _about_factor(call: Call, mailing: jobs.Mailing) -> None:
+@contextmanager
+def added_passkey(call: Call) -> Iterator[None]:
+    """Tells the user that a passkey was added."""
+    yield
+    _tell(call, jobs.passkey_added)
+
+
+@contextmanager
+def removed_passkey(call: Call) -> Iterator[None]:
+    """Tells the user that a passkey was removed."""
+    yield
+    _tell(call, jobs.passkey_removed)
+
+
+def _tell(call: Call, mailing: jobs.Mailing) -> None:
     user: User = call.row
     mailing.post(user.tenant_id, user.id, language=_language(call) if user.id == call.principal.id else None)
     call.write.enqueued = True

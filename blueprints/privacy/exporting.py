@@ -21,8 +21,11 @@ from models.tables.audit import Audit
 from models.tables.deprecated_use import DeprecatedUse
 from models.tables.email_verification import EmailVerification
 from models.tables.idempotency import IdempotencyKey
+from models.tables.identity import Identity
 from models.tables.job_chunk import JobChunk
+from models.tables.passkey import Passkey
 from models.tables.password_link import PasswordLink
+from models.tables.provider_message import ProviderMessage
 from models.tables.second_factor import SecondFactor
 from models.tables.share import Share
 from models.tables.user import User
@@ -44,6 +47,10 @@ _BESIDES: tuple[tuple[str, type[Table], Callable[[User], pw.Expression], tuple[s
     ("uses of what is deprecated", DeprecatedUse, traces.uses_of, ("endpoint", "count", "last_used_at")),
     ("password links", PasswordLink, traces.links_of, ("created_at", "expires_at", "mailed")),
     ("address verifications", EmailVerification, traces.verifications_of, ("email", "created_at", "expires_at")),
+    ("passkeys", Passkey, traces.passkeys_of, ("name", "rp_id", "created_at", "last_used_at")),
+    ("identities at providers", Identity, traces.identities_of, ("issuer", "subject", "created_at", "last_used_at")),
+    ("logins with a provider", ProviderMessage, traces.provider_logins_of,
+     ("issuer", "sid", "created_at", "expires_at")),
     ("second factors", SecondFactor, traces.factors_of, ("created_at", "confirmed_at")),
 )
 

@@ -25,10 +25,13 @@ from models.tables.audit import Audit, add
 from models.tables.deprecated_use import DeprecatedUse
 from models.tables.email_verification import EmailVerification
 from models.tables.idempotency import IdempotencyKey
+from models.tables.identity import Identity
 from models.tables.job import Job
 from models.tables.job_chunk import JobChunk, sweep
 from models.tables.login_challenge import LoginChallenge
+from models.tables.passkey import Passkey
 from models.tables.password_link import PasswordLink
+from models.tables.provider_message import ProviderMessage
 from models.tables.second_factor import SecondFactor
 from models.tables.session import end_all
 from models.tables.share import Share
@@ -183,6 +186,9 @@ def _rows_outside_collections(person: User) -> list[tuple[str, type[Table], Any]
             ("chunks of files", JobChunk, traces.chunks_of(person)),
             ("password links", PasswordLink, traces.links_of(person)),
             ("address verifications", EmailVerification, traces.verifications_of(person)),
+            ("passkeys", Passkey, traces.passkeys_of(person)),
+            ("identities at providers", Identity, traces.identities_of(person)),
+            ("logins with a provider", ProviderMessage, traces.provider_logins_of(person)),
             ("second factors", SecondFactor, traces.factors_of(person)),
             ("logins that wait for a code", LoginChallenge, traces.challenges_of(person))]
 

@@ -12,6 +12,7 @@ from gatepost.collections.plugins.shipped import features
 from gatepost.commands.context import load_settings, plugin_settings
 from gatepost.commands.printing import echo
 from settings import DECLARED, REDACTED, Settings
+from settings.providers import shown
 
 _PASSWORD = re.compile(r"([^=]*passw(?:or)?d)=.*", re.DOTALL | re.IGNORECASE)  # a parameter of libpq or of Redis
 
@@ -54,7 +55,7 @@ def describe(settings: Settings) -> Iterator[tuple[str, str, str]]:
             continue
         value = getattr(settings, name)
         if declared.metadata["secret"] and value:
-            value = without_password(value)
+            value = shown(value, REDACTED) if isinstance(value, Mapping) else without_password(value)
         yield name, _as_text(value), _help(declared.metadata["help"], live=declared.metadata["live"])
     for name, setting in settings.of_plugins.declared.items():
         value = settings.of_plugins.values[setting]
@@ -84,5 +85,5 @@ def _as_text(value: Any) -> str:
     if isinstance(value, bool):
         return "on" if value else "off"
     if isinstance(value, Mapping):
-        return ", ".join(f"{key}={inner}" for key, inner in sorted(value.items()))
+        return ", ".join(f"{key}={_as_text(inner)}" for key, inner in sorted(value.items()))
     return " ".join(value) if isinstance(value, tuple) else str(value)

@@ -61,6 +61,11 @@ class Session(Record):
     class Meta:
         table_name = "sessions"
 
+    @property
+    def proved_at(self) -> str:
+        """The time at which the user proved who they are: of the login, or earlier if a feature notes `since`."""
+        return min(self.created_at, (self.login or {}).get("since", self.created_at))
+
     def stamp(self, tenant_id: str, at: str) -> None:
         super().stamp(tenant_id, at)
         self.last_used_at = self.last_used_at or self.created_at

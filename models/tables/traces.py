@@ -19,10 +19,13 @@ from models.tables.audit import Audit
 from models.tables.deprecated_use import DeprecatedUse
 from models.tables.email_verification import EmailVerification
 from models.tables.idempotency import IdempotencyKey
+from models.tables.identity import Identity
 from models.tables.job import CANCELLED, DONE, FAILED, Job
 from models.tables.job_chunk import JobChunk
 from models.tables.login_challenge import LoginChallenge
+from models.tables.passkey import Passkey
 from models.tables.password_link import PasswordLink
+from models.tables.provider_message import ProviderMessage
 from models.tables.second_factor import SecondFactor
 from models.tables.share import Share
 from models.tables.user import User
@@ -108,6 +111,12 @@ def links_of(user: User) -> pw.Expression:
     return mine
 
 
+def passkeys_of(user: User) -> pw.Expression:
+    """Returns the condition that a passkey is the user's."""
+    mine: pw.Expression = (Passkey.tenant_id == user.tenant_id) & (Passkey.owner_id == user.id)
+    return mine
+
+
 def factors_of(user: User) -> pw.Expression:
     """Returns the condition that a second factor is the user's."""
     mine: pw.Expression = (SecondFactor.tenant_id == user.tenant_id) & (SecondFactor.owner_id == user.id)
@@ -123,6 +132,19 @@ def challenges_of(user: User) -> pw.Expression:
 def verifications_of(user: User) -> pw.Expression:
     """Returns the condition that a link to verify an address is the user's."""
     mine: pw.Expression = (EmailVerification.tenant_id == user.tenant_id) & (EmailVerification.owner_id == user.id)
+    return mine
+
+
+def identities_of(user: User) -> pw.Expression:
+    """Returns the condition that an identity at a provider is the user's."""
+    mine: pw.Expression = (Identity.tenant_id == user.tenant_id) & (Identity.owner_id == user.id)
+    return mine
+
+
+def provider_logins_of(user: User) -> pw.Expression:
+    """Returns the condition that a message of a provider completed a login of the user."""
+    # Across tenants: the code of a login belonged to nobody when it came.
+    mine: pw.Expression = ProviderMessage.owner_id == user.id
     return mine
 
 

@@ -39,7 +39,7 @@ _ID = 36  # characters
 def start(call: Call, user: User, login: Mapping[str, Any] | None = None) -> None:
     """Starts a session in a transaction, sets its cookie, and records the login in the user's name.
 
-    login  what a feature notes of the login, by name
+    login  what a feature notes of the login, by name; `until`: the time at which the session ends at the latest
 
     Ends the session that the browser had, because an attacker may know it. Raises `Problem` (`forbidden`) for a user
     whose role the policy does not have for users.
@@ -52,6 +52,7 @@ def start(call: Call, user: User, login: Mapping[str, Any] | None = None) -> Non
     if previous is not None:
         revoke(previous[0].tenant_id, Session.id == previous[0].id)
     end = passwords.until(user.password_hash, later(settings.console_hours * _HOUR))
+    end = min(end, (login or {}).get("until", end))
     session = Session(id=id, owner_id=user.id, family=id, kind=CONSOLE, token_hash=hashed(f"{PREFIX}{id}_{secret}"),
                       address=audit.address_of(call), device=call.access.environment.device,
                       expires_at=min(later(settings.console_idle_minutes * _MINUTE), end), absolute_expires_at=end,
@@ -100,6 +101,11 @@ def visitor(services: Services, request: Request) -> tuple[Principal, str | None
     if request.method not in ("GET", "HEAD"):
         cookies.refuse_foreign(services.settings, request, unsaid=False)
     return guest(services.guest_tenant), None
+
+
+def has_cookie(settings: Settings, request: Request) -> bool:
+    """True if the browser has sent a cookie of a session, whether it is valid or not."""
+    return bool(cookies.all_sent(request, _name_of(settings, request)))
 
 
 def cleared(settings: Settings, request: Request) -> str:

@@ -57,10 +57,14 @@ def refuse_foreign(settings: Settings, request: Request, *, unsaid: bool = True,
         raise Problem("forbidden", "The cookie is only for pages of the service's own origin.")
 
 
-def cookie(settings: Settings, request: Request, name: str, value: str, path: str, seconds: int) -> str:
-    """Returns the header that sets a cookie for so many seconds, unreadable for scripts; 0 clears it."""
+def cookie(settings: Settings, request: Request, name: str, value: str, path: str, seconds: int, *, lax: bool = False
+           ) -> str:
+    """Returns the header that sets a cookie for so many seconds, unreadable for scripts; 0 clears it.
+
+    `lax`: browsers also send it when a page of another site leads here.
+    """
     return dump_cookie(name, value, max_age=seconds, path=path, secure=is_secure(settings, request), httponly=True,
-                       samesite="Strict")
+                       samesite="Lax" if lax else "Strict")
 
 
 def is_secure(settings: Settings, request: Request) -> bool:

@@ -34,7 +34,7 @@ _ID, _SECRET, _SEAL = 36, 43, 22  # characters of an id, of 256 and of 128 bits
 def open_session(call: Call, user: User, login: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Starts a session in a transaction, records the login in the user's name, and returns its answer.
 
-    login  what a feature notes of the login, by name
+    login  what a feature notes of the login, by name; `until`: the time at which the session ends at the latest
 
     Raises `Problem` (`forbidden`) for a user whose role the policy does not have for users.
     """
@@ -42,6 +42,7 @@ def open_session(call: Call, user: User, login: Mapping[str, Any] | None = None)
     settings, id = call.services.settings, new_id()
     refresh = _sealed(call.services.keys, id, secrets.token_urlsafe(32))
     end = passwords.until(user.password_hash, later(settings.refresh_absolute_days * DAY))
+    end = min(end, (login or {}).get("until", end))
     session = Session(id=id, owner_id=user.id, family=id, token_hash=hashed(refresh),
                       address=audit.address_of(call), device=call.access.environment.device,
                       expires_at=min(later(settings.refresh_idle_days * DAY), end), absolute_expires_at=end,

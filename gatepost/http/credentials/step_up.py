@@ -94,7 +94,7 @@ def _caller(call: Call, *, lock: bool = False) -> User | None:
 def _confirm(call: Call, body: Values, sensitive: Callable[[User], bool]) -> None:
     with call.services.database.connected():  # holds no connection while the password is hashed
         user = _caller(call)
-        if user is None or not sensitive(user) or not _needs_password(call):
+        if user is None or not sensitive(user) or not needs_password(call):
             return
     _check(call, user, body.get(FIELD))
 
@@ -103,12 +103,12 @@ def _changes_email(user: User, body: Values) -> bool:
     return "email" in body and mailbox(body["email"]) != mailbox(user.email)
 
 
-def _needs_password(call: Call) -> bool:
+def needs_password(call: Call) -> bool:
     """True if the caller must send a password: with a service token always, with a session unless it is recent."""
     if call.credential_id is None:
         return False
     session = Session.by_id(call.credential_id) if call.principal.kind == "user" else None
-    return session is None or session.revoked_at is not None or session.created_at <= later(-FRESH)
+    return session is None or session.revoked_at is not None or session.proved_at <= later(-FRESH)
 
 
 def _check(call: Call, user: User, password: str | None) -> None:
@@ -123,7 +123,7 @@ def _check(call: Call, user: User, password: str | None) -> None:
 
 
 def _require(call: Call, user: User) -> None:
-    if call.confirmed != user.password_hash and _needs_password(call):
+    if call.confirmed != user.password_hash and needs_password(call):
         raise missing()
 
 

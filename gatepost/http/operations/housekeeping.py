@@ -15,7 +15,9 @@ from models.tables.idempotency import IdempotencyKey
 from models.tables.job import Job
 from models.tables.job_chunk import KEPT, JobChunk, sweep
 from models.tables.login_challenge import LoginChallenge
+from models.tables.passkey import UsedChallenge
 from models.tables.password_link import PasswordLink
+from models.tables.provider_message import ProviderMessage
 from models.tables.session import Session
 
 if TYPE_CHECKING:
@@ -27,14 +29,15 @@ _CHUNKS = 20  # chunks of job files in one transaction; each is long
 
 
 def delete_expired(database: Database) -> None:
-    """Deletes expired sessions, links of users, idempotency keys, files of jobs and counts of requests.
+    """Deletes expired sessions, links of users, messages of providers, idempotency keys, files of jobs and counts of
+    requests.
 
     Leaves the rest for the next run if there are too many. Raises `RowError`.
     """
     # Requests that write have priority; deletion can wait for a minute.
     with suppress(Busy):
         for purge in (Session.purge, PasswordLink.purge, EmailVerification.purge, LoginChallenge.purge,
-                      IdempotencyKey.purge):
+                      UsedChallenge.purge, ProviderMessage.purge, IdempotencyKey.purge):
             _in_batches(database, purge, now())
         _in_batches(database, JobChunk.purge, later(-KEPT), _CHUNKS)
         database.transact(lambda: activity.purge(later(-activity.KEPT)))

@@ -175,6 +175,7 @@ class Call:
     read_only  the read-only fields that were sent with the body, unchecked
     units      taken from the limits so far
     confirmed  the stored hash of the caller's password, if the call has sent that password
+    login      of a login: what is known of it before its next step, to be noted in the session
     digest     digest of the body, if the body is not kept in memory
     seen       (collection, id) of rows whose references are checked
     claim      the `Idempotency-Key` of this request, not yet stored
@@ -195,6 +196,7 @@ class Call:
     prepared: Any = None
     units: int = 0
     confirmed: str | None = None
+    login: Mapping[str, Any] | None = None
     digest: str | None = None
     seen: set[tuple[str, str]] = field(default_factory=set)
     headers: dict[str, str] = field(default_factory=dict)

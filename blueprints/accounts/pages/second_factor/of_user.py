@@ -11,7 +11,7 @@ from gatepost.collections.asking import ask
 from gatepost.http.credentials.console_sessions import member
 
 from ....console.pages import drawn_again, form, page, see_other, sentence, served
-from ..endpoints import routes as api
+from ...second_factor.endpoints import routes as api
 from . import show
 
 _REMOVE = next(endpoint for endpoint in api.endpoints if endpoint.name == "remove_of_user")

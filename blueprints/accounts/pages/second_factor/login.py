@@ -17,9 +17,9 @@ from gatepost.http.credentials import console_sessions
 from gatepost.http.protocol.problems import Fault
 
 from ....console.pages import drawn_again, form, inside, page, refused, see_other, sentence, served, texts, typed
-from .. import factors
-from .. import login as logins
-from ..endpoints import routes as api
+from ...second_factor import factors
+from ...second_factor import login as logins
+from ...second_factor.endpoints import routes as api
 from . import show
 
 _VERIFY = next(endpoint for endpoint in api.endpoints if endpoint.name == "verify")

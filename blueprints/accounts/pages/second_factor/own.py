@@ -12,7 +12,7 @@ from gatepost.collections.asking import ask
 from gatepost.http.credentials.console_sessions import member
 
 from ....console.pages import drawn_again, form, page, see_other, sentence, served, texts
-from ..endpoints import routes as api
+from ...second_factor.endpoints import routes as api
 from . import show
 
 PATH = "/console/account/second-factor"

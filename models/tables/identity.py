@@ -1,0 +1,39 @@
+"""Identities: users as identity providers know them."""
+
+from __future__ import annotations
+
+import peewee as pw
+
+from models.records.columns import IdField, TimeField
+from models.records.rows import Rows, locked
+from models.records.table import Record
+from models.tables.user import User
+
+
+class Identity(Record):
+    """The identity `subject` of the provider `issuer` (its URL), which belongs to the user `owner_id`.
+
+    A provider guarantees only that this pair is never given to another person. It says nothing of the kind about an
+    e-mail address or a name.
+    """
+
+    owner_id = IdField()
+    issuer = pw.TextField()
+    subject = pw.TextField()
+    last_used_at = TimeField(null=True)
+
+    class Meta:
+        table_name = "identities"
+
+    @classmethod
+    def find(cls, issuer: str, subject: str, *, lock: bool = False) -> Identity | None:
+        """Returns an identity. `lock`: no other transaction may change it before this one ends."""
+        # Across tenants: the identity names its user, and the user's row names the tenant.
+        query = cls.select().where(cls.issuer == issuer, cls.subject == subject)
+        return (locked(query) if lock else query).first()
+
+
+def identities_of(user: User) -> list[Identity]:
+    """Returns the identities of a user, the oldest first."""
+    rows = Rows(Identity, user.tenant_id)
+    return list(rows.select().where(Identity.owner_id == user.id).order_by(Identity.created_at, Identity.id))
