@@ -12,6 +12,7 @@ from models.records.table import Record
 from models.tables.user import User
 
 _AT_ONCE = 500  # rows of one statement
+_BEFORE_ALL = "00000000-0000-0000-0000-000000000000"  # a text that is no id is an error on Postgres
 
 
 class SecondFactor(Record):
@@ -41,7 +42,7 @@ class SecondFactor(Record):
     def each(cls) -> Iterator[SecondFactor]:
         """Yields all rows, read in batches. The database is connected."""
         # Across tenants: for keys and checks of the whole instance.
-        last = ""
+        last = _BEFORE_ALL
         while rows := list(cls.select().where(cls.id > last).order_by(cls.id).limit(_AT_ONCE)):
             yield from rows
             last = rows[-1].id
