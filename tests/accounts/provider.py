@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
+import ssl
 import time
 from base64 import b64decode, urlsafe_b64encode
 from collections.abc import Callable, Iterator
@@ -34,6 +35,7 @@ class Provider:
     jwks      the key set, if it is not made from `keys`
     misbehave path → function that answers instead, with the handler
     asked     path of each request, in their order
+    hosts     values of `Host`
     """
 
     def __init__(self, port: int) -> None:
@@ -46,6 +48,7 @@ class Provider:
         self.jwks: dict[str, Any] | None = None
         self.misbehave: dict[str, Callable[[BaseHTTPRequestHandler], None]] = {}
         self.asked: list[str] = []
+        self.hosts: set[str] = set()
         self.requests: list[dict[str, str]] = []
         self.codes: dict[str, dict[str, str]] = {}
         self.answer: dict[str, Any] = {}
@@ -107,8 +110,8 @@ class Provider:
 
 
 @contextmanager
-def serving() -> Iterator[Provider]:
-    """Serves a provider on a port of its own."""
+def serving(tls: ssl.SSLContext | None = None) -> Iterator[Provider]:
+    """Serves a provider on a port of its own; with `tls`, at https://localhost."""
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             path = urlsplit(self.path).path
@@ -126,6 +129,7 @@ def serving() -> Iterator[Provider]:
 
         def _answer(self, path: str, status: int, make: Callable[[], Any]) -> None:
             provider.asked.append(path)
+            provider.hosts.add(self.headers["Host"])
             with suppress(OSError):
                 if path in provider.misbehave:
                     provider.misbehave[path](self)
@@ -151,6 +155,9 @@ def serving() -> Iterator[Provider]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
     provider = Provider(server.server_address[1])
+    if tls is not None:
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
+        provider.issuer = f"https://localhost:{server.server_address[1]}"
     thread = Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:

@@ -13,6 +13,8 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
+from blueprints.privacy.exporting import lines
+from gatepost.collections import erasing
 from gatepost.http.request.identity import hashed
 from gatepost.testing import log_in as caller_of
 from models.base import later
@@ -736,3 +738,19 @@ def test_messages_are_kept_no_longer_than_sessions(team, given, provider, user):
     given.database.transact(lambda: ProviderMessage.purge(later(2 * 86_400), 1000))
     with given.database.connected():
         assert not ProviderMessage.select().exists()
+
+
+@pytest.mark.both_databases
+def test_an_export_has_identities_and_an_erasure_leaves_none(team, given, provider):
+    user = given.user()
+    connect(given, provider, user, "exported")
+    provider.claims = {"sub": "exported", "sid": "session three"}
+    log_in(visit(team), provider)
+    collections = team.extensions["gatepost"].collections
+    exported = {line["about"]: line["row"] for line in lines(given.database, user, collections) if "row" in line}
+    assert exported["identities at providers"]["subject"] == "exported"
+    assert exported["logins with a provider"]["sid"] == "session three"
+    erasing.erase_rows(given.database, user, collections, None)
+    with given.database.connected():
+        assert not Identity.select().where(Identity.owner_id == user.id).exists()
+        assert not ProviderMessage.select().where(ProviderMessage.owner_id == user.id).exists()

@@ -25,6 +25,7 @@ from ..single_sign_on.identities import CONNECT, failed, issuer_of, prepare, sta
 
 _OPEN = "a user who logs in has no session yet"
 _SENT = ("code", "state", "iss", "error")
+_COST = 50  # units: each code is stored for an hour
 _LONGEST = 8192  # characters of a code: some providers put encrypted tokens into it
 
 
@@ -126,5 +127,5 @@ def _wanted(call: Call) -> str:
 
 routes.endpoints.append(form(
     Endpoint(name="log_in_with_provider", method="POST", path=BACK, permission="session.create", body=_BackSchema(),
-             prepare=prepare, handler=start, writes=True, secret=True, cost=10, summary="Log in with a provider."),
+             prepare=prepare, handler=start, writes=True, secret=True, cost=_COST, summary="Log in with a provider."),
     BACK, _logged_in, _refused, identify=console_sessions.visitor))

@@ -18,7 +18,7 @@ from models.tables.provider_message import ProviderMessage
 from models.tables.user import User
 from settings import Settings
 
-from . import configured, tokens
+from . import configured, groups, tokens
 from .flow import START
 from .identities import end_sessions, issuer_of, talking
 
@@ -94,6 +94,7 @@ def disconnect(call: Call) -> None:
     for provider in configured.providers(call.services.settings).values():
         if provider.issuer == identity.issuer:
             end_sessions(user, {"issuer": provider.name}, but=call.credential_id)
+            groups.remove(user, provider)
 
 
 def _read_token(request: Request) -> Request:

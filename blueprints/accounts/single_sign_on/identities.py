@@ -32,7 +32,7 @@ from models.tables.session import Session, revoke
 from models.tables.user import User
 from settings.providers import Provider
 
-from . import connection, tokens
+from . import connection, groups, tokens
 from .connection import ProviderError
 from .flow import Flow, Pending, redirect_uri
 from .issuers import Issuer, Issuers
@@ -211,6 +211,7 @@ def prepare(call: Call) -> None:
     if not login.get("mfa") and services.next_steps:
         call.login, owner = login, user
         services.database.transact(lambda: _attach(login, owner))  # a next step opens the session elsewhere
+        user = services.database.transact(lambda: _with_groups(owner, provider, claims))
         for next_step in services.next_steps:
             next_step(call, user)
     call.prepared = Ready(provider, claims, login, profile)
@@ -221,7 +222,7 @@ def start(call: Call) -> None:
     ready: Ready = call.prepared
     provider = ready.provider
     identity = Identity.find(provider.issuer, ready.claims["sub"], lock=True)
-    user = _new(call, ready) if identity is None else Rows(User, identity.tenant_id).find(identity.owner_id)
+    user = _new(call, ready) if identity is None else Rows(User, identity.tenant_id).find(identity.owner_id, lock=True)
     if user is None or not user.active:
         raise failed(provider, "the account is disabled", DISABLED)
     if identity is not None:
@@ -229,8 +230,18 @@ def start(call: Call) -> None:
         Rows(Identity, identity.tenant_id).save(identity)
     if not _attach(ready.login, user):
         raise failed(provider, "its code was used twice", USED)
+    groups.refresh(user, provider, ready.claims)
     console_sessions.start(call, user, ready.login)
     call.write.note = f"with {provider.name}"
+
+
+def _with_groups(user: User, provider: Provider, claims: Mapping[str, Any]) -> User:
+    """Returns the user as stored, with the groups of the login. Raises `Problem` for a disabled one."""
+    stored = Rows(User, user.tenant_id).find(user.id, lock=True)
+    if stored is None or not stored.active:
+        raise failed(provider, "the account is disabled", DISABLED)
+    groups.refresh(stored, provider, claims)
+    return stored
 
 
 def _attach(login: Mapping[str, Any], user: User) -> bool:
