@@ -118,7 +118,7 @@ def password_changed(task: Task) -> None:
     """Tell a user that their password was changed."""
     from . import letters
 
-    _tell(task, letters.password_changed)
+    _notify(task, letters.password_changed)
 
 
 @Mailing
@@ -126,7 +126,7 @@ def passkey_added(task: Task) -> None:
     """Tell a user that a passkey was added."""
     from . import letters
 
-    _tell(task, letters.passkey_added)
+    _notify(task, letters.passkey_added)
 
 
 @Mailing
@@ -134,15 +134,7 @@ def passkey_removed(task: Task) -> None:
     """Tell a user that a passkey was removed."""
     from . import letters
 
-    _tell(task, letters.passkey_removed)
-
-
-def _tell(task: Task, notice: Callable[[Settings, str], Letter]) -> None:
-    require_mail(task)
-    with task.services.database.connected():
-        user = reader(task)
-    if user is not None:
-        send(task, user.email, notice(task.services.settings, task.job.created_at))
+    _notify(task, letters.passkey_removed)
 
 
 @Mailing
@@ -150,11 +142,7 @@ def second_factor_added(task: Task) -> None:
     """Tell a user that a second factor was added."""
     from . import letters
 
-    require_mail(task)
-    with task.services.database.connected():
-        user = reader(task)
-    if user is not None:
-        send(task, user.email, letters.second_factor_added(task.services.settings, task.job.created_at))
+    _notify(task, letters.second_factor_added)
 
 
 @Mailing
@@ -162,11 +150,7 @@ def second_factor_removed(task: Task) -> None:
     """Tell a user that their second factor was removed."""
     from . import letters
 
-    require_mail(task)
-    with task.services.database.connected():
-        user = reader(task)
-    if user is not None:
-        send(task, user.email, letters.second_factor_removed(task.services.settings, task.job.created_at))
+    _notify(task, letters.second_factor_removed)
 
 
 @Mailing
@@ -177,7 +161,7 @@ def login(task: Task) -> None:
     require_mail(task)
     with task.services.database.connected():
         user, session = reader(task), task.rows(Session).find(task.payload["session"])
-    if user is not None and session is not None:
+    if user is not None and session is not None and _may_notify(task, user):
         send(task, user.email, letters.login(task.services.settings, session.address or "?", session.created_at))
 
 
@@ -193,11 +177,30 @@ def email_changed(task: Task) -> None:
     try:
         require_mail(task)
         with task.services.database.connected():
-            has_reader = reader(task) is not None
-        if has_reader and (former := task.payload.get("to")) is not None:
+            user = reader(task)
+        if user is not None and (former := task.payload.get("to")) is not None and _may_notify(task, user, former):
             send(task, former, letters.email_changed(task.services.settings, task.job.created_at))
     except Problem as problem:
         if problem.status < 500 or task.attempt >= ATTEMPTS:
             task.keep(forget)
         raise
     task.finish(forget)
+
+
+def _notify(task: Task, letter: Callable[[Settings, str], Letter]) -> None:
+    require_mail(task)
+    with task.services.database.connected():
+        user = reader(task)
+    if user is not None and _may_notify(task, user):
+        send(task, user.email, letter(task.services.settings, task.job.created_at))
+
+
+def _may_notify(task: Task, user: User, former: str | None = None) -> bool:
+    """Counts a notice to an address that was not verified, because it may be a stranger's. Returns False after too many
+    within an hour.
+
+    former  an earlier address of the user: the job knows if it was verified
+    """
+    is_verified = task.payload.get("verified") if former is not None else user.email_verified_at is not None
+    return bool(is_verified) or task.attempt > 1 or verifications.within_limits(
+        task.services.limits, user, former, counter="notices")

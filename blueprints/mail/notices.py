@@ -58,13 +58,14 @@ def account(call: Call) -> Iterator[None]:
 @contextmanager
 def email(call: Call) -> Iterator[None]:
     """Tells the user at the former address that it was changed, and sends the link that verifies the new one."""
-    former = call.row.email if isinstance(call.row, User) else None
+    former, verified_at = (call.row.email, call.row.email_verified_at) if isinstance(call.row, User) else (None, None)
     yield
     user = call.row
     if former is not None and isinstance(user, User) and mailbox(user.email) != mailbox(former):
         language = _language(call) if user.id == call.principal.id else None
         if call.services.settings.mail_notices:
-            jobs.email_changed.post(user.tenant_id, user.id, to=former, language=language)
+            jobs.email_changed.post(user.tenant_id, user.id, to=former, verified=verified_at is not None,
+                                    language=language)
         jobs.email_verification.post(user.tenant_id, user.id, language=language)
         call.write.enqueued = True
 

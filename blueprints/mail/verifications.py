@@ -35,9 +35,10 @@ def url(settings: Settings, token: str) -> str:
     return url_of(settings, None, PAGE.replace("<token>", token))
 
 
-def within_limits(limits: Limits, user: User) -> bool:
-    """Counts a message. Returns False if the user or the address had enough within an hour."""
-    return all(limits.within("email_verifications", key, HOURLY, _HOUR) for key in (user.id, mailbox(user.email)))
+def within_limits(limits: Limits, user: User, address: str | None = None, *,
+                  counter: str = "email_verifications") -> bool:
+    """Counts a message to an address, or the user's own. Returns False if either had enough within an hour."""
+    return all(limits.within(counter, key, HOURLY, _HOUR) for key in (user.id, mailbox(address or user.email)))
 
 
 def holder(call: Call, token: str) -> User:

@@ -199,11 +199,17 @@ def _check_password(call: Call) -> None:
 
 
 def user_checked(call: Call) -> User:
-    """Returns the user whose password was checked, in the transaction of a login. Raises `Problem` if it changed."""
+    """Returns the user whose password was checked, in the transaction of a login. Raises `Problem` if it changed.
+
+    The user may have set up a second factor since then, which also changes the version. Without a lock, the session
+    might escape the change that ends all others.
+    """
     checked, fresh = call.prepared
-    user = User.by_id(checked.id)
+    user = Rows(User, checked.tenant_id).find(checked.id, lock=True)
     if user is None or not user.active or user.password_hash != checked.password_hash:
         raise _wrong(call, user)
+    if user.version != checked.version:
+        raise Problem("invalid_credentials", "The account has changed during this login. Log in again.")
     if fresh is not None:
         user.password_hash = fresh
         Rows(User, user.tenant_id).save(user)

@@ -85,6 +85,7 @@ class Registry:
     conditions       word → a plugin's condition for the condition column
     features         declarations of blueprints and plugins besides their endpoints
     around           name in the audit log → functions of features around the handlers of that name
+    turned_off       name → routes that a setting turns off
     extra            names of further plugins for `pkgutil.resolve_name`: `package.module`, `package.module:Collection`
     """
 
@@ -103,6 +104,7 @@ class Registry:
     features: Features = field(default_factory=lambda: Features(()))
     absent: Mapping[str, Feature] = field(default_factory=dict)
     around: Mapping[str, Sequence[Around]] = field(default_factory=dict)
+    turned_off: Mapping[str, Routes] = field(default_factory=dict)
 
     def endpoints(self) -> Sequence[Group]:
         """Returns (name, description, endpoints) of every group."""
@@ -145,9 +147,13 @@ class Registry:
 
     @cached_property
     def secret_paths(self) -> tuple[str, ...]:
-        """The paths with variables that logs do not show."""
-        return tuple(endpoint.path for _, _, endpoints in self.endpoints() for endpoint in endpoints
-                     if endpoint.secret_path)
+        """The paths with variables that logs do not show, also those that a setting turns off: links may be under way.
+        """
+        collections = self.collections.values()
+        turned_off = (routes.over(collections) for routes in self.turned_off.values())
+        return tuple(dict.fromkeys(
+            endpoint.path for endpoints in (*(group for _, _, group in self.endpoints()), *turned_off)
+            for endpoint in endpoints if endpoint.secret_path))
 
     @cached_property
     def by_operation(self) -> Mapping[str, Endpoint]:
@@ -178,8 +184,8 @@ class Registry:
         """Returns the registry without the routes that a setting turns off, and with functions around handlers."""
         routes = {name: group for name, group in self.routes.items() if group.when is None or group.when(settings)}
         around = self.features.around(settings)
-        unchanged = routes.keys() == self.routes.keys() and not around
-        return self if unchanged else replace(self, routes=routes, around=around)
+        turned_off = {name: group for name, group in self.routes.items() if name not in routes}
+        return replace(self, routes=routes, around=around, turned_off=turned_off) if turned_off or around else self
 
     @cached_property
     def vocabulary(self) -> Vocabulary:

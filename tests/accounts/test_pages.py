@@ -109,6 +109,16 @@ def test_the_code_page_changes_nothing_when_it_is_looked_at(app, user, clock):
     assert guest.post(sent, {"code": phone.new_code()}).status_code == 303
 
 
+def test_the_browser_does_not_pass_the_token_on(app, user, clock):
+    set_up(visit(app, user), clock)
+    guest, path, sent = begun_login(app, user)
+    answers = [guest.get(path), guest.post(sent, {"code": "000000"}), guest.get(f"{sent}x"),
+               guest.post(f"{sent}x", {"code": "1"}), guest.get(f"{path}&other=1")]
+    assert [answer.status_code for answer in answers] == [200, 401, 401, 401, 400]
+    # With `no-referrer`, browsers would send `Origin: null` with the form.
+    assert {answer.headers["Referrer-Policy"] for answer in answers} == {"strict-origin"}
+
+
 def test_faults_stand_beside_their_fields(app, given, user, clock):
     visitor = visit(app, user)
     with given.database.connected():

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import re
 from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
+from threading import Barrier, Event
 
 import pytest
 
-from blueprints.accounts.second_factor import factors, totp
+from blueprints.accounts.second_factor import endpoints, factors, totp
+from blueprints.sessions import login
 from gatepost.http.request.identity import hashed
+from gatepost.http.security import passwords
 from models.base import Record, Rows, later
 from models.tables.audit import Audit
 from models.tables.login_challenge import TRIES, LoginChallenge
@@ -327,6 +329,57 @@ def test_setting_it_up_needs_the_password_or_a_fresh_login(app, given, as_user, 
     assert refusal(caller.post(OWN, {"current_password": "not this one at all"})) == (
         403, "forbidden", ["/current_password"])
     assert caller.post(OWN, {"current_password": PASSWORD}).status_code == 201
+
+
+@pytest.mark.both_databases
+def test_a_login_under_way_does_not_escape_a_new_second_factor(given, as_user, guest, clock, monkeypatch):
+    user = given.user(password=PASSWORD)
+    caller, really, phones = as_user(user), passwords.outdated, []
+
+    def outdated(password_hash: str) -> bool:  # called after the next steps of the login, and before its transaction
+        if not phones:
+            phones.append(enrol(caller, clock))
+        return really(password_hash)
+
+    monkeypatch.setattr(passwords, "outdated", outdated)
+    assert refusal(password_sent(guest, user)) == OVER
+    assert caller.get("/api/profile").status_code == 200, "the only session"
+    assert given.database.transact(lambda: Session.select().where(
+        Session.owner_id == user.id, Session.revoked_at.is_null()).count()) == 1
+    assert code_sent(guest, challenged(guest, user), phones[0].new_code()).status_code == 200
+
+
+@pytest.mark.both_databases
+@pytest.mark.parametrize("change", ["password", "factor"])
+def test_no_login_escapes_a_change_that_ends_the_sessions(change, app, given, as_user, clock, monkeypatch):
+    """The login reads its user while the transaction of the change is about to end the other sessions."""
+    user = given.user(password=PASSWORD)
+    caller, paused, done = as_user(user), Event(), Event()
+    module = login if change == "password" else endpoints
+    revoke = module.revoke
+
+    def slow(*arguments: object) -> int:
+        number = revoke(*arguments)
+        paused.set()
+        done.wait(1)
+        return number
+
+    if change == "factor":
+        phone = Phone(caller.post(OWN, {}).json["secret"], clock)
+    with ThreadPoolExecutor(2) as pool:
+        monkeypatch.setattr(module, "revoke", slow)
+        if change == "password":
+            changing = pool.submit(caller.post, "/api/profile/password",
+                                   {"current_password": PASSWORD, "new_password": NEW})
+        else:
+            changing = pool.submit(caller.post, f"{OWN}/confirm", {"code": phone.code()})
+        assert paused.wait(60)
+        with app.test_client() as client:
+            answer = client.post("/api/login", json={"email": user.email, "password": PASSWORD})
+        done.set()
+        assert changing.result().status_code in (200, 204)
+    assert answer.status_code == 401, answer.text
+    assert caller.get("/api/profile").status_code == 200
 
 
 def test_a_new_secret_replaces_one_that_was_not_confirmed(given, as_user, clock):

@@ -8,7 +8,10 @@ import ssl
 import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
+from typing import Any
+from urllib.parse import urlencode
 
+import pyotp
 import pytest
 
 from tests.databases import free_port
@@ -38,8 +41,8 @@ def port(request: pytest.FixtureRequest, service: Served, tmp_path_factory: pyte
         yield port
 
 
-def log_in(port: int, **headers: str) -> str:
-    credentials = json.dumps({"email": "admin@example.org", "password": PASSWORD}).encode()
+def log_in(port: int, email: str = "admin@example.org", **headers: str) -> str:
+    credentials = json.dumps({"email": email, "password": PASSWORD}).encode()
     status, _, body = ask(port, "POST", "/api/login", credentials, JSON | headers)
     assert status == 200, body
     return json.loads(body)["access_token"]
@@ -76,7 +79,7 @@ def test_the_logs_of_a_proxy_have_no_token_of_a_link(proxy, is_up, service, tmp_
         bodies = [ask(port, "GET", path)[2] for path in (
             f"/console/password/{token}", f"/console/password/{token}?lang=de", f"/console/password/{token}/",
             f"/Console/Password/{token}", f"/console//password/{token}", f"/console/verify-email/{token}",
-            f"/Console/Verify-Email/{token}?lang=de", "/console/login")]
+            f"/Console/Verify-Email/{token}?lang=de", f"/console/login/code/{token}?next=/console", "/console/login")]
         bodies.append(ask(port, "POST", f"/console/password/{token}", b"new_password=x",
                           {"Content-Type": "application/x-www-form-urlencoded"})[2])
     logs = {file.name: file.read_text("utf-8", "replace") for file in tmp_path.iterdir()
@@ -86,6 +89,35 @@ def test_the_logs_of_a_proxy_have_no_token_of_a_link(proxy, is_up, service, tmp_
     assert any("/console/login" in text for text in logs.values()), "other paths are logged"
     assert not any(token in text for text in logs.values()), logs
     assert not any(token.encode() in body for body in bodies), bodies
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("proxy", PROXIES)
+def test_the_logs_of_a_proxy_do_not_have_the_login_that_waits_for_a_code(proxy, service, tmp_path):
+    changes = {} if proxy == "nginx" else {"\n\t# Numbers for Prometheus": "\n\tlog\n\n\t# Numbers for Prometheus"}
+    form = {"Content-Type": "application/x-www-form-urlencoded", "Sec-Fetch-Site": "same-origin"}
+    with behind(proxy, service.url, tmp_path, changes) as port:
+        def post(path: str, body: object, token: str) -> Any:
+            headers = JSON | {"Authorization": f"Bearer {token}"}
+            status, _, answer = ask(port, "POST", path, json.dumps(body).encode(), headers)
+            assert status < 300, answer
+            return json.loads(answer)
+
+        user = {"name": "Ada", "email": f"{proxy.split()[-1].lower()}@example.org", "password": PASSWORD}
+        post("/api/users", user, log_in(port))
+        own = log_in(port, email=user["email"])
+        secret = post("/api/profile/second-factor", {}, own)["secret"]
+        post("/api/profile/second-factor/confirm", {"code": pyotp.TOTP(secret).now()}, own)
+        _, headers, _ = ask(port, "POST", "/console/login",
+                            urlencode({"email": user["email"], "password": PASSWORD}).encode(), form)
+        path = headers["Location"]
+        assert path.startswith("/console/login/code/")
+        assert ask(port, "GET", path)[0] == 200
+    token = path.rpartition("/code/")[2].partition("?")[0]
+    logs = {file.name: file.read_text("utf-8", "replace") for file in tmp_path.iterdir()
+            if file.is_file() and (file.name == "output" or file.suffix == ".log")}
+    assert any("/console/login" in text for text in logs.values())
+    assert not any(token in text for text in logs.values()), logs
 
 
 @pytest.mark.slow

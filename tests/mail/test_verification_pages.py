@@ -102,6 +102,14 @@ def test_without_mail_no_page_mentions_it(app, user):
     assert "invitation" not in visit(app, "admin").page(NEW).text
 
 
+@pytest.mark.parametrize("path", ["/console/verify-email/Zm9yIHRoZSB0ZXN0", "/Console//Verify-Email/Zm9yIHRoZSB0ZXN0"])
+def test_without_mail_neither_log_nor_answer_has_the_token_of_an_earlier_link(path, app, caplog):
+    caplog.set_level("INFO")
+    answer = app.test_client().get(path)
+    assert (answer.status_code, answer.json["instance"]) == (404, "/console/verify-email/<token>")
+    assert "Zm9y" not in answer.text + "\n".join(str(vars(one)) for one in caplog.records)
+
+
 def new_user(admin, **more):
     page = admin.page(NEW)
     fields = form(page, NEW).fields | {"name": "Noor", "email": "noor.invited@example.org"} | more

@@ -341,6 +341,28 @@ def test_nobody_sends_many_messages(instance_folder, database_url, office, given
             assert caller.patch("/api/profile", {"email": f"victim{number}@example.org"}).status_code == 200
             run_jobs(app)
         assert len([one for one in office.messages if "victim" in one["To"] and "Verify" in one["Subject"]]) == 5
+        assert len([one for one in office.messages if "was changed" in one["Subject"]]) == 5
+
+
+def test_a_stranger_gets_few_notices_and_a_user_all(instance_folder, database_url, office, given, user):
+    with serving(instance_folder, database_url, office, rate_limits="on") as app:
+        caller = log_in(app, user)
+
+        def notices() -> int:
+            office.messages.clear()
+            for old, new in [(PASSWORD, NEW), (NEW, PASSWORD)] * 4:
+                body = {"current_password": old, "new_password": new}
+                assert caller.post("/api/profile/password", body).status_code == 204
+                run_jobs(app)
+            return len([one for one in office.messages if one["To"] == user.email])
+
+        assert notices() == verifications.HOURLY, "the address may be a stranger's"
+        verify(given, user)
+        assert notices() == 8
+        assert caller.patch("/api/profile", {"email": "else@example.org"}).status_code == 200
+        office.messages.clear()
+        run_jobs(app)
+        assert user.email in [message["To"] for message in office.messages], "the former address was verified"
 
 
 @pytest.mark.both_databases

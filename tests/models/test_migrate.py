@@ -297,7 +297,7 @@ def addresses_of_before(empty: Database, tmp_path: Path) -> dict[str, str]:
             def rows(number: int = number, stored: str = stored) -> str:
                 user = User(name="N", email=f"{number}@example.com", password_hash="-")
                 user.stamp(tenant, now())
-                User.insert(user.__data__).execute()  # without columns of later migrations
+                User.insert(user.__data__).execute()  # without the columns of later migrations
                 message = Rows(ContactMessage, tenant).insert(ContactMessage(
                     name="N", email=f"{number}@example.com", subject="S", body="B"))
                 for row in (user, message):

@@ -156,6 +156,7 @@ def confirm(call: Call) -> dict[str, Any]:
                                                  "code.", pointer="/code")], "invalid_body")
     factor.confirmed_at, factor.recovery_codes = now(), factors.stored(codes)
     Rows(SecondFactor, call.tenant_id).save(factor)
+    Rows(User, call.tenant_id).change({}, User.id == call.row.id)  # a login without a code may be under way
     _end_others(call)
     call.headers["Cache-Control"] = "no-store"
     return {"recovery_codes": codes}
