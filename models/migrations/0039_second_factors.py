@@ -36,6 +36,7 @@ def up(migrator, db):
             token_hash {key} NOT NULL CONSTRAINT login_challenges_token UNIQUE,
             user_version INTEGER NOT NULL,
             tries INTEGER NOT NULL,
+            login TEXT,
             expires_at {time} NOT NULL,
             FOREIGN KEY (tenant_id, owner_id) REFERENCES users (tenant_id, id) ON DELETE CASCADE
         ) {strict}
