@@ -69,7 +69,7 @@ def test_strangers_see_id_name_and_role_the_owner_and_managers_everything_but_th
     path = f"/api/users/{user.id}"
     assert as_role("editor").get(path).json == {"id": user.id, "name": user.name, "role": "user"}
     whole = {"id", "tenant_id", "version", "created_at", "updated_at", "owner_id", "name", "email", "role",
-             "department", "groups", "active"}
+             "email_verified_at", "department", "groups", "active"}
     assert set(as_role("admin").get(path).json) == whole
     assert set(as_user(user).get(path).json) == whole
     listed = as_role("editor").get("/api/users?limit=100").json["items"]
