@@ -106,7 +106,9 @@ def test_without_mail_no_page_mentions_it(app, user):
 def test_without_mail_neither_log_nor_answer_has_the_token_of_an_earlier_link(path, app, caplog):
     caplog.set_level("INFO")
     answer = app.test_client().get(path)
-    assert (answer.status_code, answer.json["instance"]) == (404, "/console/verify-email/<token>")
+    assert answer.status_code == 404
+    # The first is a path of the console, where a page says that there is none.
+    assert not answer.is_json or answer.json["instance"] == "/console/verify-email/<token>"
     assert "Zm9y" not in answer.text + "\n".join(str(vars(one)) for one in caplog.records)
 
 
