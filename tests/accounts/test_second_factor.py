@@ -14,6 +14,7 @@ from blueprints.accounts.second_factor import endpoints, factors, totp
 from blueprints.sessions import login
 from gatepost.http.request.identity import hashed
 from gatepost.http.security import passwords
+from gatepost.testing import log_in
 from models.base import Record, Rows, later
 from models.tables.audit import Audit
 from models.tables.login_challenge import TRIES, LoginChallenge
@@ -288,6 +289,20 @@ def test_wrong_codes_count_like_wrong_passwords(instance_folder, database_url, g
         assert [answer.status_code for answer in answers] == [401, 401, 401, 429]
         assert answers[-1].json["code"] == "rate_limited"
         assert client.post("/api/login", json={"email": user.email, "password": PASSWORD}).status_code == 429
+    finally:
+        close(app)
+
+
+def test_wrong_first_codes_count_like_wrong_passwords(instance_folder, database_url, given, as_user, clock):
+    user = given.user(password=PASSWORD)
+    app = make_app(instance_folder, database_url, rate_limits="on", login_attempts=3)
+    try:
+        caller = log_in(app, user)
+        phone = Phone(caller.post(OWN, {}).json["secret"], clock)
+        statuses = [caller.post(f"{OWN}/confirm", {"code": code}).status_code
+                    for code in ("000000", "000001", "000002", phone.code())]
+        assert statuses == [400, 400, 400, 429]
+        assert caller.get(OWN).json["active"] is False
     finally:
         close(app)
 
