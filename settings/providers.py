@@ -77,6 +77,8 @@ class Provider:
     trust_email: bool = _entry(switch(), "treat addresses as verified although the provider does not say so", False)
     session_hours: int = _entry(whole(1, 168), "hours after which a login ends, if console_hours is not less", 12)
     mfa_acr: tuple[str, ...] = _entry(names(), "values of acr that mean a second factor, besides mfa in amr", ())
+    groups_claim: str = _entry(text(r"[\x21-\x7e]{0,200}", "the name of a claim, or a path such as realm_access.roles"),
+                               "the claim with the user's groups, or its path: realm_access.roles; empty: none", "")
     private: bool = _entry(switch(), "the provider may have a private address, and may use http", False)
     timeout: float = _entry(seconds(0.1, 30), "seconds to wait for one answer of the provider", 5.0)
 

@@ -12,5 +12,5 @@ feature = Feature(
         "user export": Command("blueprints.privacy.commands:export_person", "Write everything about a user to a file."),
         "user erase": Command("blueprints.privacy.commands:erase_person", "Erase a user, for good."),
         "user erasures": Command("blueprints.privacy.commands:list_erasures",
-                                  "Write the erased users to FILE, for a restore into a new instance."),
+                                  "Write the erased users to FILE, for a new instance."),
     })

@@ -87,7 +87,9 @@ def erase_person(email: str, heir: str | None, yes: bool) -> None:
 @click.command("erasures")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 def list_erasures(file: Path) -> None:
-    """Write the erased users to FILE, for a restore into a new instance.
+    """Write the erased users to FILE, for a new instance.
+
+    A restore into a new instance takes the file by --erasures, and erases these users again.
 
     The file has only ids and times, no names. Keep it where the backups are kept.
 

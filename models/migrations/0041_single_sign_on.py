@@ -35,7 +35,6 @@ def up(migrator, db):
             issuer {key} NOT NULL,
             hash {key} NOT NULL CONSTRAINT provider_messages_hash UNIQUE,
             flow_hash {key} CONSTRAINT provider_messages_flow UNIQUE,
-            session_id {id},
             sid {key},
             reused {bool} NOT NULL,
             expires_at {time} NOT NULL

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
+from typing import Any
+
 import peewee as pw
 
-from models.records.columns import IdField, TimeField
+from models.records.columns import IdField, JsonField, TimeField
 from models.records.rows import Rows, expire
 from models.records.table import Record
 from models.records.times import now
@@ -16,8 +20,9 @@ TRIES = 5  # codes that may be sent for one challenge
 class LoginChallenge(Record):
     """A login of the user `owner_id` that waits for a code. Only the hash of its token is stored.
 
-    A right code deletes it. It is void after `TRIES` tries, after `expires_at`, and as soon as the row of the user has
-    another version than `user_version`: any change of the account, its password included.
+    `login` is what was noted of the login before the code. A right code deletes it. It is void after `TRIES` tries,
+    after `expires_at`, and as soon as the row of the user has another version than `user_version`: any change of the
+    account, its password included.
     """
 
     owner_id = IdField()
@@ -25,6 +30,7 @@ class LoginChallenge(Record):
     user_version = pw.IntegerField()
     tries = pw.IntegerField(default=0)
     expires_at = TimeField()
+    login = JsonField(null=True)
 
     class Meta:
         table_name = "login_challenges"
@@ -47,6 +53,13 @@ class LoginChallenge(Record):
             cls.token_hash == token_hash, cls.tries < TRIES, cls.expires_at > now()).execute())
 
     @classmethod
+    def notes(cls, token_hash: str) -> dict[str, Any]:
+        """Returns what was noted of the login before the code."""
+        # Across tenants, as above.
+        challenge = cls.select(cls.login).where(cls.token_hash == token_hash).first()
+        return {} if challenge is None else challenge.login or {}
+
+    @classmethod
     def take(cls, token_hash: str) -> bool:
         """Deletes the challenge. Returns False if it has expired, or if another transaction was faster."""
         # Across tenants, as above.
@@ -58,7 +71,8 @@ class LoginChallenge(Record):
         return expire(cls.expires_at, before, most)
 
 
-def add_challenge(user: User, token_hash: str, expires_at: str) -> None:
-    """Stores a challenge of the user."""
+def add_challenge(user: User, token_hash: str, expires_at: str, login: Mapping[str, Any] | None = None) -> None:
+    """Stores a challenge of the user. `login` is what is noted of the login so far."""
     Rows(LoginChallenge, user.tenant_id).insert(LoginChallenge(
-        owner_id=user.id, token_hash=token_hash, user_version=user.version, expires_at=expires_at))
+        owner_id=user.id, token_hash=token_hash, user_version=user.version, expires_at=expires_at,
+        login=json.dumps(login) if login else None))

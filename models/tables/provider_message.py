@@ -14,22 +14,27 @@ from models.records.table import Record
 class ProviderMessage(Record):
     """A code or logout token of the provider `issuer` (its URL), by the hash of its text.
 
-    A code also has the hash of the login that it completes (`flow_hash`), and afterwards the session: its id, its user
-    (`owner_id`) and the provider's name for it (`sid`). `reused` is true once the code came again: then its login must
-    not go on. The row is kept until the session must have ended.
+    A code also has the hash of the login that it completes (`flow_hash`), and once it is checked the user (`owner_id`)
+    and the provider's name for the session (`sid`). The session notes the id of the message. `reused` is true once the
+    code came again: then its login must not go on. The row is kept until the session must have ended.
     """
 
     owner_id = IdField(null=True)
     issuer = pw.TextField()
     hash = pw.TextField()
     flow_hash = pw.TextField(null=True)
-    session_id = IdField(null=True)
     sid = pw.TextField(null=True)
     reused = pw.BooleanField(default=False)
     expires_at = TimeField()
 
     class Meta:
         table_name = "provider_messages"
+
+    @classmethod
+    def by_id(cls, id: str) -> ProviderMessage | None:
+        """Returns a message, and locks it."""
+        # Across tenants: a code belongs to nobody before it is exchanged.
+        return locked(cls.select().where(cls.id == id)).first()
 
     @classmethod
     def same(cls, hash: str, flow_hash: str) -> Sequence[ProviderMessage]:
@@ -39,11 +44,11 @@ class ProviderMessage(Record):
         return list(locked(query))
 
     @classmethod
-    def sessions(cls, issuer: str, sid: str) -> list[str]:
-        """Returns the ids of the sessions that the provider knows by this name."""
+    def owners(cls, issuer: str, sid: str) -> list[str]:
+        """Returns the ids of the users with sessions that the provider knows by this name."""
         # Across tenants: the provider does not know any.
-        query = cls.select(cls.session_id).where(cls.issuer == issuer, cls.sid == sid, cls.session_id.is_null(False))
-        return [row.session_id for row in query]
+        query = cls.select(cls.owner_id).where(cls.issuer == issuer, cls.sid == sid, cls.owner_id.is_null(False))
+        return sorted({row.owner_id for row in query})
 
     @classmethod
     def purge(cls, before: str, most: int) -> int:

@@ -12,7 +12,7 @@ from models.records.table import Record
 from models.tables.user import User
 
 _AT_ONCE = 500  # rows of one statement
-_BEFORE_ALL = "00000000-0000-0000-0000-000000000000"  # a text that is no id is an error on Postgres
+_BEFORE_ALL = "00000000-0000-0000-0000-000000000000"  # an id before all others
 
 
 class SecondFactor(Record):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import secrets
+import ssl
 import time
 from base64 import b64decode, urlsafe_b64encode
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from hashlib import sha256
+from html import escape
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Any
@@ -33,6 +35,7 @@ class Provider:
     jwks      the key set, if it is not made from `keys`
     misbehave path → function that answers instead, with the handler
     asked     path of each request, in their order
+    hosts     values of `Host`
     """
 
     def __init__(self, port: int) -> None:
@@ -45,6 +48,7 @@ class Provider:
         self.jwks: dict[str, Any] | None = None
         self.misbehave: dict[str, Callable[[BaseHTTPRequestHandler], None]] = {}
         self.asked: list[str] = []
+        self.hosts: set[str] = set()
         self.requests: list[dict[str, str]] = []
         self.codes: dict[str, dict[str, str]] = {}
         self.answer: dict[str, Any] = {}
@@ -63,12 +67,17 @@ class Provider:
 
     def authorize(self, url: str) -> str:
         """Plays the browser at the provider's page. Returns the path and query that it leads back to."""
+        parts = urlsplit(self.leads_back(url))
+        return f"{parts.path}?{parts.query}"
+
+    def leads_back(self, url: str) -> str:
+        """Returns the URL that the provider's page leads back to, with a new code."""
         asked = dict(parse_qsl(urlsplit(url).query))
         self.requests.append(asked)
         code = secrets.token_urlsafe(16)
         self.codes[code] = asked
         back = {"code": code, "state": asked["state"], "iss": self.issuer, "session_state": "unknown to Gatepost"}
-        return f"{urlsplit(asked['redirect_uri']).path}?{urlencode(back)}"
+        return f"{asked['redirect_uri']}?{urlencode(back)}"
 
     def sign(self, claims: dict[str, Any], **header: Any) -> str:
         kid, key = next(reversed(self.keys.items()))
@@ -101,11 +110,14 @@ class Provider:
 
 
 @contextmanager
-def serving() -> Iterator[Provider]:
-    """Serves a provider on a port of its own."""
+def serving(tls: ssl.SSLContext | None = None) -> Iterator[Provider]:
+    """Serves a provider on a port of its own; with `tls`, at https://localhost."""
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             path = urlsplit(self.path).path
+            if path == "/auth":
+                self._show(f'<a href="{escape(provider.leads_back(self.path))}">Go on</a>')
+                return
             answers = {"/.well-known/openid-configuration": provider.discovery, "/jwks": provider.key_set,
                        "/userinfo": lambda: provider.profile}
             self._answer(path, 200 if path in answers else 404, answers.get(path, dict))
@@ -117,6 +129,7 @@ def serving() -> Iterator[Provider]:
 
         def _answer(self, path: str, status: int, make: Callable[[], Any]) -> None:
             provider.asked.append(path)
+            provider.hosts.add(self.headers["Host"])
             with suppress(OSError):
                 if path in provider.misbehave:
                     provider.misbehave[path](self)
@@ -128,12 +141,23 @@ def serving() -> Iterator[Provider]:
                 self.end_headers()
                 self.wfile.write(content)
 
+        def _show(self, page: str) -> None:
+            content = f"<!doctype html><title>Provider</title>{page}".encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
         def log_message(self, format: str, *args: Any) -> None:
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
     provider = Provider(server.server_address[1])
+    if tls is not None:
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
+        provider.issuer = f"https://localhost:{server.server_address[1]}"
     thread = Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:

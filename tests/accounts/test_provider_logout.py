@@ -13,7 +13,7 @@ from tests.accounts.test_single_sign_on import SUBJECT, is_logged_in, log_in, se
 from tests.apps import PASSWORD
 from tests.http.console.pages import visit
 
-PATH = "/console/login/team/backchannel"
+PATH = "/console/login/with/team/backchannel"
 
 
 def send(app, token, **more):
@@ -101,7 +101,8 @@ def test_a_form_without_a_token_is_refused(team, body):
 
 
 def test_an_unknown_provider_is_not_found(team):
-    assert team.test_client().post("/console/login/nobody/backchannel", data={"logout_token": "x"}).status_code == 404
+    path = PATH.replace("team", "nobody")
+    assert team.test_client().post(path, data={"logout_token": "x"}).status_code == 404
 
 
 def test_a_token_is_remembered_longer_than_it_is_accepted(team, provider, visitor):

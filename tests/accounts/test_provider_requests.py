@@ -16,9 +16,10 @@ from gatepost.health.check_result import State
 from settings import Settings
 from settings.providers import Provider
 from tests.accounts.conftest import app_with
-from tests.accounts.provider import CLIENT
+from tests.accounts.provider import CLIENT, serving
 from tests.accounts.test_single_sign_on import START, begin, refused
 from tests.http.console.pages import visit
+from tests.mail.post_office import certificate
 
 DISCOVERY = "/.well-known/openid-configuration"
 
@@ -92,6 +93,21 @@ def test_the_connection_goes_to_the_address_that_was_checked(provider, monkeypat
     port = provider.issuer.rpartition(":")[2]
     assert "keys" in connection.get(of(provider), f"http://login.example.org:{port}/jwks")
     assert found.count("login.example.org") == 1
+
+
+def test_a_certificate_is_checked(tmp_path, monkeypatch):
+    tls, file = certificate(tmp_path)
+    wrong, _ = certificate(tmp_path, "other.example.org")
+    with serving(tls) as provider, serving(wrong) as other:
+        with pytest.raises(ProviderError, match="cannot be encrypted"):
+            Issuer(of(provider)).metadata()
+        monkeypatch.setenv("SSL_CERT_FILE", str(file))
+        assert Issuer(of(provider)).metadata().jwks_uri == f"{provider.issuer}/jwks"
+        monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "other.example.org.pem"))
+        with pytest.raises(ProviderError, match="cannot be encrypted"):
+            Issuer(of(other)).metadata()
+    assert (provider.asked, other.asked) == ([DISCOVERY], [])
+    assert provider.hosts == {provider.issuer.removeprefix("https://")}
 
 
 @pytest.mark.parametrize("answer", [
@@ -215,5 +231,5 @@ def test_two_providers_have_two_buttons(instance_folder, database_url, provider)
     with app_with(instance_folder, database_url, provider, {"oidc": {
             "team": {"issuer": provider.issuer, "client_id": CLIENT, "private": True}, "other": other}}) as app:
         page = visit(app).page("/console/login")
-        assert {"/console/login/other?next=/console", "/console/login/team?next=/console"} <= set(page.links)
+        assert {"/console/login/with/other?next=/console", "/console/login/with/team?next=/console"} <= set(page.links)
         assert "Log in with <Other>" in page.text

@@ -13,6 +13,8 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
+from blueprints.privacy.exporting import lines
+from gatepost.collections import erasing
 from gatepost.http.request.identity import hashed
 from gatepost.testing import log_in as caller_of
 from models.base import later
@@ -23,11 +25,12 @@ from models.tables.provider_message import ProviderMessage
 from models.tables.session import Session
 from models.tables.user import User
 from tests.accounts.conftest import app_with
+from tests.accounts.phones import enrol
 from tests.accounts.provider import CLIENT, SECRET, parameters
 from tests.apps import PASSWORD, Given
 from tests.http.console.pages import ORIGIN, Seen, visit
 
-START = "/console/login/team"
+START = "/console/login/with/team"
 BACK = f"{START}/back"
 SUBJECT = "248289761001"
 CONNECT = "/console/account/identities/connect"
@@ -109,7 +112,7 @@ def test_a_user_logs_in(team, given, provider, user):
 def test_the_request_has_pkce_and_two_values_that_nobody_guesses(team, provider):
     visitor = visit(team)
     first, second = (parameters(begin(visitor)) for _ in range(2))
-    assert first["redirect_uri"] == ["http://localhost/console/login/team/back"]
+    assert first["redirect_uri"] == ["http://localhost/console/login/with/team/back"]
     assert first["scope"] == ["openid profile email"]
     assert (first["response_type"], first["code_challenge_method"]) == (["code"], ["S256"])
     secret = {name: first[name][0] for name in ("state", "nonce", "code_challenge")}
@@ -141,7 +144,7 @@ def test_over_https_the_cookie_belongs_to_the_host_and_the_host_header_changes_n
     assert cookie.startswith("__Host-gatepost_flow=")
     assert {"Secure", "Path=/", "SameSite=Lax"} <= set(cookie.split("; "))
     assert parameters(answer.headers["Location"])["redirect_uri"] == [
-        "https://gate.example.org/base/console/login/team/back"]
+        "https://gate.example.org/base/console/login/with/team/back"]
 
 
 def test_the_page_that_the_provider_leads_to_changes_nothing(team, given, provider, user):
@@ -273,7 +276,7 @@ def test_a_form_that_nobody_sent_is_refused_with_a_page(team, form):
 
 
 def test_an_unknown_provider_is_not_found(team):
-    for path in ("/console/login/nobody", "/console/login/nobody/back?code=a&state=b"):
+    for path in ("/console/login/with/nobody", "/console/login/with/nobody/back?code=a&state=b"):
         assert visit(team).get(path).status_code == 404
 
 
@@ -437,6 +440,45 @@ def test_a_login_counts_from_the_time_at_which_the_user_proved_who_they_are(team
         assert log_in(visit(team), provider).status_code == 303
         newest = max(sessions(given, user), key=lambda one: one.id)
         assert elapsed(newest.proved_at, newest.created_at) < 5
+
+
+@pytest.mark.both_databases
+def test_a_user_with_a_second_factor_is_asked_for_a_code(team, given, provider, user, clock):
+    phone = enrol(caller_of(team, user), clock)
+    visitor = visit(team)
+    path = provider.authorize(begin(visitor, f"{START}?next=/console/audit"))
+    answer = back(visitor, path)
+    page = answer.headers["Location"]
+    assert (answer.status_code, page.endswith("?next=/console/audit")) == (303, True), answer.text
+    assert not is_logged_in(visitor)
+    [form] = visitor.page(page).forms
+    answer = visitor.post(form.action or page, {**form.fields, "code": phone.new_code()})
+    assert (answer.status_code, answer.headers["Location"]) == (303, "/console/audit"), answer.text
+    [session] = [one for one in sessions(given, user) if one.kind == "console"]
+    assert (session.login["issuer"], session.login["sid"], session.login["mfa"]) == ("team", "session one", True)
+    assert session.absolute_expires_at == session.login["until"]
+    assert team.test_client().post(f"{START}/backchannel", data={
+        "logout_token": provider.logout_token(sid="session one")}).status_code == 200
+    assert not is_logged_in(visitor)
+
+
+def test_the_provider_can_check_the_second_factor_itself(team, provider, user, clock):
+    enrol(caller_of(team, user), clock)
+    provider.claims = {"amr": ["pwd", "mfa"]}
+    visitor = visit(team)
+    assert log_in(visitor, provider).headers["Location"] == "/console"
+    assert is_logged_in(visitor)
+
+
+def test_a_code_that_comes_again_ends_the_session_after_a_second_factor(team, given, provider, user, clock):
+    phone = enrol(caller_of(team, user), clock)
+    visitor = visit(team)
+    path = provider.authorize(begin(visitor))
+    page = back(visitor, path).headers["Location"]
+    [form] = visitor.page(page).forms
+    assert visitor.post(form.action or page, {**form.fields, "code": phone.new_code()}).status_code == 303
+    refused(back(visitor, path), "used before")
+    assert not is_logged_in(visitor)
 
 
 def test_a_session_ends_after_the_hours_of_its_provider(instance_folder, database_url, given, provider, user):
@@ -689,9 +731,26 @@ def test_messages_are_kept_no_longer_than_sessions(team, given, provider, user):
     log_in(visit(team), provider)
     [session] = sessions(given, user)
     with given.database.connected():
-        message = ProviderMessage.select().where(ProviderMessage.session_id == session.id).get()
-    assert message.expires_at == session.absolute_expires_at
+        message = ProviderMessage.select().where(ProviderMessage.owner_id == user.id).get()
+    assert message.id == session.login["message"]
+    assert message.expires_at >= session.absolute_expires_at
     assert message.flow_hash != hashed("")
     given.database.transact(lambda: ProviderMessage.purge(later(2 * 86_400), 1000))
     with given.database.connected():
         assert not ProviderMessage.select().exists()
+
+
+@pytest.mark.both_databases
+def test_an_export_has_identities_and_an_erasure_leaves_none(team, given, provider):
+    user = given.user()
+    connect(given, provider, user, "exported")
+    provider.claims = {"sub": "exported", "sid": "session three"}
+    log_in(visit(team), provider)
+    collections = team.extensions["gatepost"].collections
+    exported = {line["about"]: line["row"] for line in lines(given.database, user, collections) if "row" in line}
+    assert exported["identities at providers"]["subject"] == "exported"
+    assert exported["logins with a provider"]["sid"] == "session three"
+    erasing.erase_rows(given.database, user, collections, None)
+    with given.database.connected():
+        assert not Identity.select().where(Identity.owner_id == user.id).exists()
+        assert not ProviderMessage.select().where(ProviderMessage.owner_id == user.id).exists()

@@ -6,7 +6,7 @@ import re
 
 from tests.running import ROOT
 
-PAGE = ROOT / "docs" / "running" / "asvs.md"
+PAGE = ROOT / "docs/running/asvs.md"
 STATES = {"met", "not met", "not applicable"}
 # Section → numbers of level 1 and 2, from the English text of version 5.0.
 REQUIRED = {

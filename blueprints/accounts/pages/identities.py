@@ -109,7 +109,7 @@ def of_user(call: Call) -> Response:
 
 
 routes.endpoints += [
-    form(_API["disconnect"], f"{LIST}/<id>/disconnect", _disconnected, drawn_again(_listed), identify=member),
+    form(_API["disconnect"], f"{LIST}/<identity>/disconnect", _disconnected, drawn_again(_listed), identify=member),
     form(Endpoint(name="connect_identity", method="POST", path=CONNECT, permission="profile.update",
                   body=_ConnectSchema(), prepare=step_up.confirm, load=_own_account, handler=_connect, writes=True,
                   secret=True, recorded="profile.connect", summary="Connect an identity to the caller's account."),

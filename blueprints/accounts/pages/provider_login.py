@@ -25,6 +25,7 @@ from ..single_sign_on.identities import CONNECT, failed, issuer_of, prepare, sta
 
 _OPEN = "a user who logs in has no session yet"
 _SENT = ("code", "state", "iss", "error")
+_COST = 50  # units: each code is stored for an hour
 _LONGEST = 8192  # characters of a code: some providers put encrypted tokens into it
 
 
@@ -46,22 +47,19 @@ def _ways(call: Call) -> list[Way]:
 offer_login(_ways)
 
 
-def _refused(problem: Problem) -> Response:
-    """Draws the page of a refusal, or leads to the page of the next step."""
-    return _DRAWN(problem)
-
-
 def _draw(call: Call, problem: Problem) -> Response:
+    """Draws the page of a refusal, or leads to the page of the next step."""
     location = problem.headers.get("Location")
-    if problem.code == "login_incomplete" and location:
+    if problem.code == "login_incomplete" and location == CONNECT:
         return see_other(call, location)
+    if problem.code == "login_incomplete" and location:
+        return see_other(call, f"{location}?next={quote(_wanted(call), safe='/')}")
     if problem.code == "login_incomplete":
         return show(call, "not_connected.html", framed=False, connect=CONNECT, problem=sentence(call, problem))
     return show(call, "not_logged_in.html", framed=False, problem=sentence(call, problem))
 
 
-_STATUSES = (400, 401, 403, 404, 409, 413, 415, 422, 428, 429)
-_DRAWN = drawn_again(_draw, _STATUSES)
+_refused = drawn_again(_draw, (400, 401, 403, 404, 409, 413, 415, 429))
 
 
 @routes.get(START, **page(public=_OPEN, query=parameters("next", "connect"), anonymous=True, cost=10,
@@ -119,11 +117,15 @@ def back(call: Call) -> Response:
 
 
 def _logged_in(call: Call, _: Any) -> Response:
+    return see_other(call, _wanted(call))
+
+
+def _wanted(call: Call) -> str:
     flow = Flow.sent(call.services, call.request)
-    return see_other(call, inside(None if flow is None else flow.next))
+    return inside(None if flow is None else flow.next)
 
 
 routes.endpoints.append(form(
     Endpoint(name="log_in_with_provider", method="POST", path=BACK, permission="session.create", body=_BackSchema(),
-             prepare=prepare, handler=start, writes=True, secret=True, cost=10, summary="Log in with a provider."),
+             prepare=prepare, handler=start, writes=True, secret=True, cost=_COST, summary="Log in with a provider."),
     BACK, _logged_in, _refused, identify=console_sessions.visitor))

@@ -20,7 +20,7 @@ from models.tables.user import User
 from . import challenges, configured
 
 LONGEST = 20_000  # characters of an answer of the browser
-_LONGEST_ID = 1364  # characters: 1023 bytes (WebAuthn level 2, section 4)
+_LONGEST_ID = 1364  # characters: 1023 bytes (WebAuthn level 2)
 _REFUSED = "invalid_credentials", Message("This passkey is not known here, or it took too long. Try again.")
 _TIMEOUT = challenges.LASTS * 1000
 

@@ -16,10 +16,10 @@ from . import factors
 @click.command()
 @click.argument("email")
 def remove(email: str) -> None:
-    """Remove the second factor of a user, and end their sessions.
+    """Remove the second factor of a user who lost it.
 
-    The password alone is enough again. It also helps where codes cannot be checked, because the keys of the service
-    have changed.
+    Their sessions end, and the password alone is enough again. It also helps where codes cannot be checked, because
+    the keys of the service have changed.
 
     \b
     Example: gatepost user remove-second-factor ada@example.org

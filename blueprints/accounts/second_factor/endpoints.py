@@ -97,8 +97,7 @@ def _check_login(call: Call) -> None:
              operation="session_verify")
 def verify(call: Call) -> dict[str, Any]:
     """Complete a login with a code: the challenge is in the answer to the login."""
-    user = logins.complete(call, call.body["challenge"], call.body["code"])
-    answer = open_session(call, user, logins.LOGIN)
+    answer = open_session(call, *logins.complete(call, call.body["challenge"], call.body["code"]))
     return put(call, answer) if call.body["cookie"] else answer
 
 

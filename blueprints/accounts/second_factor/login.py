@@ -7,6 +7,7 @@ token. The endpoint of the API and the page of the console complete the login (`
 from __future__ import annotations
 
 import secrets
+from typing import Any
 
 from gatepost import Call, Fault, Problem, later
 from gatepost.http.credentials.guessing import guessing
@@ -19,7 +20,6 @@ from .. import MFA
 from . import factors
 
 LASTS = 300.0  # seconds of a challenge
-LOGIN = {MFA: True}  # the note of the login
 PAGE = "/console/login/code/<token>"
 
 
@@ -30,7 +30,7 @@ def next_step(call: Call, user: User) -> None:
         if factors.factor_of(user) is None:
             return
     token = secrets.token_urlsafe(32)
-    services.database.transact(lambda: add_challenge(user, hashed(token), later(LASTS)))
+    services.database.transact(lambda: add_challenge(user, hashed(token), later(LASTS), call.login))
     if call.request.path.startswith("/console"):
         raise Problem("login_incomplete", "Enter a code.", headers={"Location": PAGE.replace("<token>", token)})
     raise Problem("login_incomplete", "Send the challenge with a code to POST /api/login/verify.", [
@@ -61,14 +61,17 @@ def prepare(call: Call, token: str, code: str) -> None:
             raise _wrong()
 
 
-def complete(call: Call, token: str, code: str) -> User:
-    """Uses the challenge and the code in a transaction, and returns the user. Raises `Problem` as `prepare` does."""
-    user = LoginChallenge.user_of(hashed(token), lock=True)
+def complete(call: Call, token: str, code: str) -> tuple[User, dict[str, Any]]:
+    """Uses the challenge and the code in a transaction. Returns the user, and what the session notes of the login.
+
+    Raises `Problem` as `prepare` does.
+    """
+    user, notes = LoginChallenge.user_of(hashed(token), lock=True), LoginChallenge.notes(hashed(token))
     if user is None or not LoginChallenge.take(hashed(token)):
         raise over()
     if factors.use(call.services.keys, user, code) is None:
         raise _wrong()  # another request was faster with it
-    return user
+    return user, {**notes, MFA: True}
 
 
 def over() -> Problem:

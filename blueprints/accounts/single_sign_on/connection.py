@@ -76,7 +76,8 @@ def _answer(provider: Provider, method: str, url: str, headers: Mapping[str, str
     end.start()
     try:
         client.sock = _connected(provider, parts.scheme, host, port, sockets)
-        client.request(method, target, body, {"Accept": "application/json", "Connection": "close", **headers})
+        client.request(method, target, body, {"Host": parts.netloc, "Accept": "application/json",
+                                              "Connection": "close", **headers})
         response = client.getresponse()
         content = response.read(LARGEST + 1)
         if response.length and len(content) <= LARGEST:

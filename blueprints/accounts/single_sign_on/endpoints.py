@@ -15,15 +15,15 @@ from gatepost.http.security.passwords import UNUSABLE
 from models.engine.errors import AlreadyExists
 from models.tables.identity import Identity, identities_of
 from models.tables.provider_message import ProviderMessage
-from models.tables.session import Session
 from models.tables.user import User
 from settings import Settings
 
-from . import configured, tokens
+from . import configured, groups, tokens
 from .flow import START
 from .identities import end_sessions, issuer_of, talking
 
-routes = Routes("identity", "Identities at providers, with which users log in.", when=configured.is_on)
+routes = Routes("identity", "Identities at providers, with which users log in.")
+calls_of_providers = Routes("provider_logout", "Calls of identity providers.", when=configured.is_on)
 
 BACKCHANNEL = f"{START}/backchannel"
 _JTI = 3600.0  # seconds that a logout token is remembered: longer than one is accepted
@@ -79,13 +79,13 @@ def of_user(call: Call) -> dict[str, Any]:
     return _shown(call.services.settings, call.row)
 
 
-@routes.delete("/api/profile/identities/<id>", permission="profile.update", problems=(404, 409), load=_own_account,
-               recorded="profile.disconnect", operation="profile_disconnect")
+@routes.delete("/api/profile/identities/<identity>", permission="profile.update", problems=(404, 409),
+               load=_own_account, recorded="profile.disconnect", operation="profile_disconnect")
 def disconnect(call: Call) -> None:
     """Disconnect an identity: nobody logs in with it any more, and sessions that it opened end."""
     user: User = call.row
     identities = {identity.id: identity for identity in identities_of(user)}
-    identity = identities.pop(call.path["id"], None)
+    identity = identities.pop(call.path["identity"], None)
     if identity is None:
         raise Problem("not_found")
     if user.password_hash == UNUSABLE and not identities:
@@ -93,7 +93,8 @@ def disconnect(call: Call) -> None:
     Rows(Identity, user.tenant_id).delete(identity)
     for provider in configured.providers(call.services.settings).values():
         if provider.issuer == identity.issuer:
-            end_sessions(user, provider.name, but=call.credential_id)
+            end_sessions(user, {"issuer": provider.name}, but=call.credential_id)
+            groups.remove(user, provider)
 
 
 def _read_token(request: Request) -> Request:
@@ -111,9 +112,10 @@ def _check_token(call: Call) -> None:
         raise Problem("invalid_body", problem.detail) from None
 
 
-@routes.post(BACKCHANNEL, public="the logout token of the provider is the credential", body=LogoutTokenSchema(),
-             read_form=_read_token, anonymous=True, secret=True, prepare=_check_token, documented=False,
-             recorded="session.end_by_provider", largest_body=_LARGEST, cost=10)
+@calls_of_providers.post(BACKCHANNEL, public="the logout token of the provider is the credential",
+                         body=LogoutTokenSchema(), read_form=_read_token, anonymous=True, secret=True,
+                         prepare=_check_token, documented=False, recorded="session.end_by_provider",
+                         largest_body=_LARGEST, cost=10)
 def log_out(call: Call) -> Response:
     """End the sessions that a provider's logout token names."""
     issuer, claims = issuer_of(call), call.prepared
@@ -125,13 +127,11 @@ def log_out(call: Call) -> Response:
         raise Problem("invalid_body", "This logout token was used before.") from None
     ended, sid, sub = 0, claims.get("sid"), claims.get("sub")
     identity = None if sub is None else Identity.find(iss, sub)
-    if sid is not None and (ids := ProviderMessage.sessions(iss, sid)):
-        for id in ids:
-            session = Session.by_id(id)
-            user = None if session is None else User.by_id(session.owner_id)
-            if user is not None and (identity is None or identity.owner_id == user.id):
-                ended += end_sessions(user, name, {id})
+    if sid is not None and (owners := ProviderMessage.owners(iss, sid)):
+        for owner in owners:
+            if (user := User.by_id(owner)) is not None and (identity is None or identity.owner_id == user.id):
+                ended += end_sessions(user, {"issuer": name, "sid": sid})
     elif identity is not None and (user := User.by_id(identity.owner_id)) is not None:
-        ended += end_sessions(user, name)
+        ended += end_sessions(user, {"issuer": name})
     call.write.note = f"{name} ended {ended} sessions"
     return Response(status=200, headers={"Cache-Control": "no-store"})

@@ -20,7 +20,7 @@ from flask import Request
 from gatepost import later, now
 from gatepost.http.credentials import cookies
 from gatepost.http.request.call import Services
-from gatepost.http.request.urls import path_of
+from gatepost.http.request.urls import path_of, url_of
 from gatepost.http.security.base64url import decode, encode
 from settings import Settings
 from settings.providers import Provider
@@ -29,7 +29,7 @@ from .issuers import Metadata
 
 LASTS = 600.0  # seconds
 MARK = "<provider>"
-START = f"/console/login/{MARK}"
+START = f"/console/login/with/{MARK}"
 BACK = f"{START}/back"
 _LONGEST = 3000  # characters of a cookie
 _HOUR = 3600
@@ -129,7 +129,7 @@ class Pending(_Sealed):
 
 def redirect_uri(settings: Settings, provider: Provider) -> str:
     """Returns the URL that the provider leads back to: below `public_url`, never below `Host`."""
-    return settings.url + BACK.replace(MARK, provider.name)
+    return url_of(settings, None, BACK.replace(MARK, provider.name))
 
 
 def _s256(verifier: str) -> str:

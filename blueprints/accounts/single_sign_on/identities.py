@@ -32,7 +32,7 @@ from models.tables.session import Session, revoke
 from models.tables.user import User
 from settings.providers import Provider
 
-from . import connection, tokens
+from . import connection, groups, tokens
 from .connection import ProviderError
 from .flow import Flow, Pending, redirect_uri
 from .issuers import Issuer, Issuers
@@ -59,8 +59,6 @@ class Ready:
 
     provider: Provider
     claims: Mapping[str, Any]
-    hash: str
-    flow_hash: str
     login: dict[str, Any] = field(default_factory=dict)
     profile: Mapping[str, Any] | None = None
 
@@ -113,26 +111,25 @@ def flow_of(call: Call, provider: Provider) -> Flow:
     return flow
 
 
-def claim(database: Database, tenant_id: str, issuer: Issuer, code: str, flow: Flow) -> tuple[str, str]:
-    """Claims a code, which counts once, and returns its hashes. Raises `Problem` if it has come before."""
+def claim(database: Database, tenant_id: str, issuer: Issuer, code: str, flow: Flow) -> str:
+    """Claims a code, which counts once, and returns the id of its row. Raises `Problem` if it has come before."""
     provider = issuer.provider
     code_hash, flow_hash = hashed(f"code {provider.issuer} {code}"), hashed(f"flow {flow.secret}")
     message = ProviderMessage(issuer=provider.issuer, hash=code_hash, flow_hash=flow_hash, expires_at=later(_CLAIMED))
     try:
-        database.transact(lambda: Rows(ProviderMessage, tenant_id).insert(message))
+        return database.transact(lambda: Rows(ProviderMessage, tenant_id).insert(message)).id
     except AlreadyExists:
         database.transact(lambda: _end_both(code_hash, flow_hash))
         raise failed(provider, "its code or its state was used before", USED) from None
-    return code_hash, flow_hash
 
 
 def _end_both(code_hash: str, flow_hash: str) -> None:
     for message in ProviderMessage.same(code_hash, flow_hash):
         message.reused = True
         Rows(ProviderMessage, message.tenant_id).save(message)
-        session = None if message.session_id is None else Session.by_id(message.session_id)
-        if session is not None:
-            revoke(session.tenant_id, Session.id == session.id)
+        user = None if message.owner_id is None else User.by_id(message.owner_id)
+        if user is not None:
+            end_sessions(user, {"message": message.id})
 
 
 def exchanged(call: Call, issuer: Issuer, code: str, flow: Flow) -> tuple[dict[str, Any], str]:
@@ -194,51 +191,67 @@ def prepare(call: Call) -> None:
         raise failed(provider, "the state is of another login", BEGIN_AGAIN)
     with talking(call, issuer):
         _check_issuer(issuer, body.get("iss"))
-        code_hash, flow_hash = claim(services.database, call.tenant_id, issuer, body["code"], flow)
+        message_id = claim(services.database, call.tenant_id, issuer, body["code"], flow)
         claims, access_token = exchanged(call, issuer, body["code"], flow)
         with services.database.connected():
             identity = Identity.find(provider.issuer, claims["sub"])
             user = None if identity is None else User.by_id(identity.owner_id)
         profile = None if user is not None else with_profile(issuer, claims, access_token)
-    login = noted(provider, claims)
+    login = {**noted(provider, claims), "message": message_id}
     if flow.connects:
         raise to_connect(call, provider, profile or dict(claims), CONNECT)
     if user is None:
         user = _account(call, provider, profile or {})
     if user is None:
         _require_new(call, provider, profile or {})
-        call.prepared = Ready(provider, claims, code_hash, flow_hash, login, profile)
+        call.prepared = Ready(provider, claims, login, profile)
         return
     if not user.active:
         raise failed(provider, "the account is disabled", DISABLED)
-    call.login = login
-    if not login.get("mfa"):
+    if not login.get("mfa") and services.next_steps:
+        call.login, owner = login, user
+        services.database.transact(lambda: _attach(login, owner))  # a next step opens the session elsewhere
+        user = services.database.transact(lambda: _with_groups(owner, provider, claims))
         for next_step in services.next_steps:
             next_step(call, user)
-    call.prepared = Ready(provider, claims, code_hash, flow_hash, login, profile)
+    call.prepared = Ready(provider, claims, login, profile)
 
 
 def start(call: Call) -> None:
     """Opens the session in a transaction. Raises `Problem`."""
     ready: Ready = call.prepared
     provider = ready.provider
-    messages = ProviderMessage.same(ready.hash, ready.flow_hash)
-    if len(messages) != 1 or messages[0].reused:
-        raise failed(provider, "its code was used twice", USED)
     identity = Identity.find(provider.issuer, ready.claims["sub"], lock=True)
-    user = _new(call, ready) if identity is None else Rows(User, identity.tenant_id).find(identity.owner_id)
+    user = _new(call, ready) if identity is None else Rows(User, identity.tenant_id).find(identity.owner_id, lock=True)
     if user is None or not user.active:
         raise failed(provider, "the account is disabled", DISABLED)
     if identity is not None:
         identity.last_used_at = now()
         Rows(Identity, identity.tenant_id).save(identity)
+    if not _attach(ready.login, user):
+        raise failed(provider, "its code was used twice", USED)
+    groups.refresh(user, provider, ready.claims)
     console_sessions.start(call, user, ready.login)
-    session: Session = call.row
-    message = messages[0]
-    message.owner_id, message.session_id, message.sid = user.id, session.id, ready.login.get("sid")
-    message.expires_at = session.absolute_expires_at
-    Rows(ProviderMessage, message.tenant_id).save(message)
     call.write.note = f"with {provider.name}"
+
+
+def _with_groups(user: User, provider: Provider, claims: Mapping[str, Any]) -> User:
+    """Returns the user as stored, with the groups of the login. Raises `Problem` for a disabled one."""
+    stored = Rows(User, user.tenant_id).find(user.id, lock=True)
+    if stored is None or not stored.active:
+        raise failed(provider, "the account is disabled", DISABLED)
+    groups.refresh(stored, provider, claims)
+    return stored
+
+
+def _attach(login: Mapping[str, Any], user: User) -> bool:
+    """Notes in the row of the code whose login it is. Returns False if the code has come again meanwhile."""
+    message = ProviderMessage.by_id(login["message"])
+    if message is None or message.reused:
+        return False
+    message.owner_id, message.sid, message.expires_at = user.id, login.get("sid"), login["until"]
+    Rows(ProviderMessage, message.tenant_id).save(message)
+    return True
 
 
 def connect(user: User, provider: Provider, subject: str) -> Identity:
@@ -255,13 +268,12 @@ def to_connect(call: Call, provider: Provider, profile: dict[str, Any], location
                    headers={"Set-Cookie": pending.cookie(call.services, call.request), "Location": location})
 
 
-def end_sessions(owner: User, name: str, ids: set[str] | None = None, *, but: str | None = None) -> int:
-    """Ends the sessions that a user opened with a provider: all, or those of `ids`. Returns their number."""
+def end_sessions(owner: User, notes: Mapping[str, str], *, but: str | None = None) -> int:
+    """Ends the sessions of a user whose login has these notes, except `but`. Returns their number."""
     rows = Rows(Session, owner.tenant_id)
     opened = rows.select(Session.id, Session.login).where(
         Session.owner_id == owner.id, Session.revoked_at.is_null(), Session.login.is_null(False))
-    chosen = [session.id for session in opened if (session.login or {}).get("issuer") == name
-              and session.id != but and (ids is None or session.id in ids)]
+    chosen = [session.id for session in opened if notes.items() <= (session.login or {}).items() and session.id != but]
     return revoke(owner.tenant_id, Session.id.in_(chosen)) if chosen else 0
 
 

@@ -284,6 +284,19 @@ class Fault(TypedDict):
     meta: NotRequired[dict[str, Any]]
 
 
+class Identities(TypedDict):
+    data: list[Identity]
+
+
+class Identity(TypedDict):
+    id: str
+    provider: str | None
+    issuer: str
+    subject: str
+    created_at: str
+    last_used_at: str | None
+
+
 class Imported(TypedDict):
     imported: int
     updated: int

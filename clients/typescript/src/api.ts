@@ -712,6 +712,22 @@ export interface components {
             /** @enum {string} */
             status: "ok";
         };
+        Identity: {
+            /** Format: uuid */
+            id: string;
+            /** @description The provider's name in the settings; null if it is no longer there. */
+            provider: string | null;
+            issuer: string;
+            /** @description The provider's id of the user. */
+            subject: string;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            last_used_at: string | null;
+        };
+        Identities: {
+            data: components["schemas"]["Identity"][];
+        };
         PasswordLink: {
             /** @description The page on which the user chooses a password: below the setting public_url, or the path alone without it. Null if the console is not served. */
             link: string | null;
@@ -2404,6 +2420,84 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Alive"];
                 };
+            };
+        };
+    };
+    profile_list_identities: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Identities"];
+                };
+            };
+        };
+    };
+    users_list_identities: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path: {
+                /** @description The id of the object. */
+                id: components["parameters"]["id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Identities"];
+                };
+            };
+        };
+    };
+    profile_disconnect: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path: {
+                identity: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
         };
     };

@@ -57,10 +57,11 @@ CROSSING = {
     "password_link.PasswordLink.user_of", "password_link.PasswordLink.take",  # the token names the user
     "passkey.Passkey.by_credential",  # a passkey names its user
     "email_verification.EmailVerification.user_of", "email_verification.EmailVerification.take",
-    "identity.Identity.find", "provider_message.ProviderMessage.same", "provider_message.ProviderMessage.sessions",
+    "identity.Identity.find", "provider_message.ProviderMessage.by_id", "provider_message.ProviderMessage.same",
+    "provider_message.ProviderMessage.owners",
     # a provider knows no tenants
     "login_challenge.LoginChallenge.user_of", "login_challenge.LoginChallenge.count_try",
-    "login_challenge.LoginChallenge.take",  # the token names the user
+    "login_challenge.LoginChallenge.take", "login_challenge.LoginChallenge.notes",  # the token names the user
     "second_factor.SecondFactor.each", "second_factor.SecondFactor.renew_secret",  # keys and checks of all tenants
     "service_token.ServiceToken.by_id", "service_token._bearer", "service_token.ServiceToken.touch",
     "service_token.ServiceToken.valid", "service_token.ServiceToken.held",

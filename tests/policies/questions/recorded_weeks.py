@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from policies import Policy, Principal
-from policies.evaluation.compiled import Row
+from policies.evaluation.compiled import Row, SharedWith
 from policies.evaluation.principal import FixedEnvironment
-from policies.evaluation.rights import RIGHTS, is_read, rights_for
+from policies.evaluation.rights import RIGHTS, is_read, rights_to
 from policies.loading.oracle import Oracle
 from policies.questions.evaluated import answer
 from policies.questions.recorded import ALLOWED, HIDDEN, REFUSED, UNKNOWN, Entry, decisions
@@ -50,14 +50,14 @@ class Decided:
         changed = [(one, self.after) for one in self.asked if not one.endswith(".view")] if self.after else []
         return [*((one, self.row) for one in self.asked), *changed]
 
-    def shared(self, principal: Principal, row: Row, permission: str) -> bool:
-        """The `SharedWith` of this request."""
-        return not self.rights.isdisjoint(rights_for(permission.partition(".")[2]))
+    def shared(self, policy: Policy) -> SharedWith:
+        """The `SharedWith` of this request under a policy."""
+        return lambda principal, row, permission: not self.rights.isdisjoint(rights_to(permission, policy.fallbacks))
 
     def answer(self, by: Policy | Oracle, policy: Policy) -> str:
         """Returns the pipeline's answer if `by` decides. `policy` decides the refusals before a row is looked up."""
         for permission, row in self.steps:
-            if not by.decide(self.principal, permission, row, self.environment, self.shared):
+            if not by.decide(self.principal, permission, row, self.environment, self.shared(policy)):
                 hides = permission.endswith(".view") and row is not None
                 ever = policy.may_ever(self.principal, self.asked[-1], self.environment)
                 return HIDDEN if hides and ever else REFUSED

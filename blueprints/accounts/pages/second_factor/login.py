@@ -70,8 +70,7 @@ def _prepare(call: Call) -> None:
 
 
 def _start(call: Call) -> None:
-    user = logins.complete(call, call.path["token"], call.body["code"])
-    console_sessions.start(call, user, logins.LOGIN)
+    console_sessions.start(call, *logins.complete(call, call.path["token"], call.body["code"]))
 
 
 def _in(call: Call, _: Any) -> Response:
