@@ -143,7 +143,7 @@ def set_up(call: Call) -> dict[str, Any]:
 
 
 def _check_first_code(call: Call) -> None:
-    """Counts a wrong code like a wrong password: whoever confirms the secret of the user gets the recovery codes."""
+    """Counts a wrong code like a wrong password, because the right one is answered with the recovery codes."""
     _require_user(call)
     with call.services.database.connected():
         user = Rows(User, call.tenant_id).find(call.principal.id or "")
