@@ -269,6 +269,21 @@ def asset(call: Call) -> Response:
     return Response(content, content_type=_TYPES[name[name.rfind("."):]])
 
 
+_UNKNOWN = "/console/<path:unknown>"  # Werkzeug prefers every other path
+
+
+@routes.get(_UNKNOWN, **page(public="it says that there is no such page"))
+def missing(call: Call) -> Response:
+    """Say that there is no such page."""
+    raise Problem("not_found", "There is no such page.")
+
+
+@routes.post(_UNKNOWN, **page(public="it says that there is no such page", writes=False))
+def missing_form(call: Call) -> Response:
+    """Say that no page has such a form."""
+    return missing(call)
+
+
 @lru_cache(maxsize=1)
 def _assets() -> dict[str, bytes]:
     return {file.name: file.read_bytes() for file in _ASSETS.iterdir() if file.name[file.name.rfind("."):] in _TYPES}

@@ -185,7 +185,18 @@ class Registry:
         routes = {name: group for name, group in self.routes.items() if group.when is None or group.when(settings)}
         around = self.features.around(settings)
         turned_off = {name: group for name, group in self.routes.items() if name not in routes}
-        return replace(self, routes=routes, around=around, turned_off=turned_off) if turned_off or around else self
+        if around:
+            return replace(self, routes=routes, around=around, turned_off=turned_off)
+        # Apps of one process with the same routes share what is computed of them, such as the vocabulary.
+        key = tuple(turned_off)
+        if key and key not in self._narrowed:
+            self._narrowed[key] = replace(self, routes=routes, turned_off=turned_off)
+        return self._narrowed[key] if key else self
+
+    @cached_property
+    def _narrowed(self) -> dict[tuple[str, ...], Registry]:
+        """The registries without some routes, by the names of these."""
+        return {}
 
     @cached_property
     def vocabulary(self) -> Vocabulary:

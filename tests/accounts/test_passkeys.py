@@ -138,7 +138,7 @@ def test_options_demand_a_verified_user_and_a_passkey_that_the_device_knows(on, 
 @pytest.mark.parametrize("changes", [
     {"origin": "https://evil.example"}, {"origin": f"http://{HOST}"}, {"origin": f"{ORIGIN}:444"},
     {"origin": "https://example.org"}, {"rp_id": "evil.example"}, {"rp_id": HOST}, {"type": "webauthn.create"},
-    {"challenge": "AAAA"}, {"key": Device(ORIGIN).key}, {"handle": bytes(16)}], ids=str)
+    {"challenge": "AAAA"}, {"key": Device(ORIGIN).key}, {"handle": bytes(16)}], ids=" ".join)
 def test_another_answer_is_refused(changes, on, given, user):
     device = added(on, user)
     assert is_refused(send(on, device.get(asked(on), **changes)))

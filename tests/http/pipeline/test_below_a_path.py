@@ -23,7 +23,7 @@ NOT_COME_TO = {
     "/.well-known/change-password", "/.well-known/jwks.json", "/api/admin/policy/explain",
     "/api/admin/policy/explain/<id>", "/api/admin/policy/versions/<version>", "/api/admin/policy/visible",
     "/api/admin/policy/who", "/api/jobs/<id>/file", "/console/history/<version>/revert",
-    "/console/login/code/<token>", "/console/people/<id>/remove-second-factor", "/metrics"}
+    "/console/login/code/<token>", "/console/people/<id>/remove-second-factor", "/console/<path:unknown>", "/metrics"}
 
 
 @pytest.fixture(scope="module")
