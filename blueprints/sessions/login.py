@@ -189,13 +189,25 @@ def _check_password(call: Call) -> None:
         raise Problem("forbidden", "This password has expired. Ask an administrator for a new one.")
     if user.role not in call.access.policy.roles.of_users:
         raise lost_role(user.role)
-    for next_step in call.services.next_steps:
-        next_step(call, user)
     fresh = None
     if passwords.outdated(user.password_hash):
         fresh = passwords.hash_password(password)
         fresh = fresh if end is None else passwords.ending(fresh, end)
+    try:
+        for next_step in call.services.next_steps:
+            next_step(call, user)
+    except Problem:
+        if fresh is not None:
+            _renew_hash(call, user, fresh)
+        raise
     call.prepared = user, fresh
+
+
+def _renew_hash(call: Call, user: User, fresh: str) -> None:
+    """Stores a new hash of the same password, as the same version: a login that waits for its next step stays valid."""
+    call.services.database.transact(lambda: Rows(User, user.tenant_id).change(
+        {User.password_hash: fresh, User.version: User.version}, User.id == user.id,
+        User.password_hash == user.password_hash))
 
 
 def user_checked(call: Call) -> User:

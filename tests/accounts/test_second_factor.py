@@ -8,11 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier, Event
 
 import pytest
+from argon2 import PasswordHasher
 
 from blueprints.accounts.second_factor import endpoints, factors, totp
 from blueprints.sessions import login
 from gatepost.http.request.identity import hashed
 from gatepost.http.security import passwords
+from gatepost.testing import log_in
 from models.base import Record, Rows, later
 from models.tables.audit import Audit
 from models.tables.login_challenge import TRIES, LoginChallenge
@@ -291,6 +293,31 @@ def test_wrong_codes_count_like_wrong_passwords(instance_folder, database_url, g
         close(app)
 
 
+def test_wrong_first_codes_count_like_wrong_passwords(instance_folder, database_url, given, as_user, clock):
+    user = given.user(password=PASSWORD)
+    app = make_app(instance_folder, database_url, rate_limits="on", login_attempts=3)
+    try:
+        caller = log_in(app, user)
+        phone = Phone(caller.post(OWN, {}).json["secret"], clock)
+        statuses = [caller.post(f"{OWN}/confirm", {"code": code}).status_code
+                    for code in ("000000", "000001", "000002", phone.code())]
+        assert statuses == [400, 400, 400, 429]
+        assert caller.get(OWN).json["active"] is False
+    finally:
+        close(app)
+
+
+@pytest.mark.both_databases
+def test_an_outdated_hash_is_renewed_while_the_login_waits_for_its_code(app, given, guest, enrolled):
+    user, phone = enrolled()
+    weak = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1).hash(PASSWORD)
+    given.database.transact(lambda: User.give_password([user.id], weak))
+    challenge = challenged(guest, user)
+    assert not passwords.outdated(given.found(User, user.id).password_hash)
+    assert code_sent(guest, challenge, phone.new_code()).status_code == 200
+    assert code_sent(guest, challenged(guest, user), phone.new_code()).status_code == 200, "it is the same password"
+
+
 @pytest.mark.both_databases
 def test_after_a_hundred_wrong_codes_only_a_recovery_code_counts(app, guest, enrolled):
     user, phone = enrolled()
@@ -332,16 +359,15 @@ def test_setting_it_up_needs_the_password_or_a_fresh_login(app, given, as_user, 
 
 
 @pytest.mark.both_databases
-def test_a_login_under_way_does_not_escape_a_new_second_factor(given, as_user, guest, clock, monkeypatch):
+def test_a_login_under_way_does_not_escape_a_new_second_factor(app, given, as_user, guest, clock, monkeypatch):
     user = given.user(password=PASSWORD)
-    caller, really, phones = as_user(user), passwords.outdated, []
+    caller, services, phones = as_user(user), app.extensions["gatepost"], []
 
-    def outdated(password_hash: str) -> bool:  # called after the next steps of the login, and before its transaction
+    def later_step(call: object, user: User) -> None:
         if not phones:
             phones.append(enrol(caller, clock))
-        return really(password_hash)
 
-    monkeypatch.setattr(passwords, "outdated", outdated)
+    monkeypatch.setattr(services, "next_steps", (*services.next_steps, later_step))
     assert refusal(password_sent(guest, user)) == OVER
     assert caller.get("/api/profile").status_code == 200, "the only session"
     assert given.database.transact(lambda: Session.select().where(

@@ -142,8 +142,21 @@ def set_up(call: Call) -> dict[str, Any]:
     return {"secret": secret, "uri": uri, "qr_code": totp.qr_code(uri), "expires_at": later(SETUP)}
 
 
+def _check_first_code(call: Call) -> None:
+    """Counts a wrong code like a wrong password, because the right one is answered with the recovery codes."""
+    _require_user(call)
+    with call.services.database.connected():
+        user = Rows(User, call.tenant_id).find(call.principal.id or "")
+        factor = None if user is None else SecondFactor.of(user)
+    if user is None or factor is None or factor.confirmed_at is not None:
+        return
+    with guessing(call, user.email):
+        if not factors.confirm(call.services.keys, factor, call.body["code"]):
+            raise _wrong_first_code()
+
+
 @routes.post(f"{_OWN}/confirm", permission="profile.update", body=SecondFactorConfirmationSchema(),
-             answer=RecoveryCodesSchema(), secret=True, prepare=_require_user, load=_own_account, problems=(409,),
+             answer=RecoveryCodesSchema(), secret=True, prepare=_check_first_code, load=_own_account, problems=(409,),
              recorded="profile.add_second_factor", operation="profile_confirm_second_factor")
 def confirm(call: Call) -> dict[str, Any]:
     """Confirm a new second factor with a code of the app: recovery codes are shown once, and other sessions end."""
@@ -152,8 +165,7 @@ def confirm(call: Call) -> dict[str, Any]:
         raise Problem("conflict", "There is nothing to confirm, or it took too long. Begin again.")
     codes = factors.new_recovery_codes()
     if not factors.confirm(call.services.keys, factor, call.body["code"]):
-        raise Problem.of([Fault("invalid_field", "The code is wrong. Check the clock of the device, and try the next "
-                                                 "code.", pointer="/code")], "invalid_body")
+        raise _wrong_first_code()
     factor.confirmed_at, factor.recovery_codes = now(), factors.stored(codes)
     Rows(SecondFactor, call.tenant_id).save(factor)
     Rows(User, call.tenant_id).change({}, User.id == call.row.id)  # a login without a code may be under way
@@ -255,3 +267,8 @@ def _none() -> Problem:
 def _wrong() -> Problem:
     return audit.WrongPassword.of([Fault("forbidden", "The code is wrong, or was used before.", pointer="/code")],
                                   "forbidden")
+
+
+def _wrong_first_code() -> Problem:
+    return Problem.of([Fault("invalid_field", "The code is wrong. Check the clock of the device, and try the next "
+                                              "code.", pointer="/code")], "invalid_body")
