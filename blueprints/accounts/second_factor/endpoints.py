@@ -138,7 +138,7 @@ def set_up(call: Call) -> dict[str, Any]:
     rows.discard(owner_id=user.id)
     rows.insert(SecondFactor(owner_id=user.id, secret=encryption.encrypt(call.services.keys, secret, user.id)))
     call.headers["Cache-Control"] = "no-store"
-    uri = totp.uri(secret, user.email, urlsplit(settings.public_url).netloc or "Gatepost")
+    uri = totp.uri(secret, user.email, urlsplit(settings.public_url).hostname or "Gatepost")
     return {"secret": secret, "uri": uri, "qr_code": totp.qr_code(uri), "expires_at": later(SETUP)}
 
 
