@@ -131,7 +131,7 @@ RESOURCES = (
           address=OPTIONAL_TEXT, device=OPTIONAL_TEXT),
     _rows("job", "jobs", "view", "delete", "retry", **UNSEEN_ROW, owner_id=OPTIONAL_OWNER, kind=TEXT,
           state=STATES["job"], progress=JOB_NUMBER, attempts=JOB_NUMBER, done_at=OPTIONAL_TIME),
-    _other("profile", "export", "view", "update", export="GET HEAD", update="PATCH POST"),
+    _other("profile", "export", "view", "update", export="GET HEAD", update="DELETE PATCH POST"),
     _rows("token", "tokens", "view", "create", "delete", **UNSEEN_ROW, owner_id=OWNER, name=TEXT),
     _rows("contact", "contact", "create", "view", "delete", **EVERY_ROW, name=TEXT, email=ADDRESS, subject=TEXT,
           body=TEXT),
