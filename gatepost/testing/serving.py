@@ -178,7 +178,8 @@ def served(create_app: Callable[..., Flask], *plugins: Plugin, **settings: Any) 
                 password="only for these tests", demo=False)
         database.close_all()
         model = loaded.policies / MODEL_FILE
-        branches = branches_of(registry.functions.values(), registry.conditions.values()).values()
+        kept = discover(extra, loaded.without)
+        branches = branches_of(kept.functions.values(), kept.conditions.values()).values()
         model.write_text(with_branches(model.read_text(encoding="utf-8"), branches), encoding="utf-8")
         made = create_app(chosen, extra)
         yield made

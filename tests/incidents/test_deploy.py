@@ -103,7 +103,7 @@ def test_the_logs_of_a_proxy_do_not_have_the_login_that_waits_for_a_code(proxy, 
             assert status < 300, answer
             return json.loads(answer)
 
-        user = {"name": "Ada", "email": f"{proxy.split()[-1].lower()}@example.org", "password": PASSWORD}
+        user = {"name": "Ada", "email": f"{proxy.lower().replace(' ', '.')}@example.org", "password": PASSWORD}
         post("/api/users", user, log_in(port))
         own = log_in(port, email=user["email"])
         secret = post("/api/profile/second-factor", {}, own)["secret"]

@@ -30,6 +30,10 @@ SCRIPT = '"><script>alert(1)</script>\N{RIGHT-TO-LEFT OVERRIDE}'
 WAITING = ["/console/history/<version>/revert", "/console/history/<version>/revert/try", "/console/try/apply"]
 # The page of a password link, which nothing links to: tests/password_links/test_pages.py tests it.
 BY_LINK = ["/console/password", "/console/password/<token>"]
+# Pages of a second factor, which nobody here has: tests/accounts/test_pages.py tests them.
+SECOND_FACTOR = ["/console/account/second-factor/confirm", "/console/account/second-factor/recovery-codes",
+                 "/console/account/second-factor/remove", "/console/people/<id>/remove-second-factor",
+                 "/console/login/code/<token>"]
 # A list of names is typed in inputs only while the policy names none.
 UNUSED = "/console/data/tokens/create/again"
 MOST = 12  # addresses of one page that differ only in values
@@ -224,7 +228,8 @@ def test_every_page_and_every_form_is_come_to_by_somebody(app, walk):
                 for role in EVERYBODY for _, form, address in walk(role).controls()}
     missing = {one.path for one in served(app) if (one.method, one.path) not in come_to
                and "text/csv" not in one.produces}
-    assert missing == {*WAITING, *BY_LINK, UNUSED, "/console/static/<name>", "/console/account/export"}
+    assert missing == {*WAITING, *BY_LINK, *SECOND_FACTOR, UNUSED, "/console/static/<name>", "/console/account/export",
+                       "/console/<path:unknown>"}
 
 
 def test_no_form_is_taken_from_a_page_of_another_origin(app, walk):

@@ -25,7 +25,7 @@ def branch(condition: str) -> str:
         ("r.obj.version == r.sub.id", "are of different types"),
         ("r.env.hour >= '8'", "r.env.hour is a number"),
         ("r.env.date > '1 May'", "r.env.date is a date"),
-        ("r.sub.name == 'x'", "r.sub.name is unknown; known are department, id, key"),
+        ("r.sub.name == 'x'", "r.sub.name is unknown; known are auth_age, department, id, key"),
         ("r.env.minute == 3", "r.env.minute is unknown"),
         ("true", "write == 1"),
         ("r.obj.status", "alone is no condition"),
