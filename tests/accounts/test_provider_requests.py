@@ -155,6 +155,17 @@ def test_a_provider_that_is_away_is_not_asked_again_at_once(provider):
     assert provider.asked.count(DISCOVERY) == 3
 
 
+def test_a_key_that_the_provider_has_withdrawn_is_not_accepted_for_long(provider):
+    clock = [100.0]
+    issuer = Issuer(of(provider), lambda: clock[0])
+    [key] = issuer.keys("one", "RS256")
+    provider.jwks = {"keys": []}
+    clock[0] += 3500
+    assert issuer.keys("one", "RS256") == [key]
+    clock[0] += 200
+    assert issuer.keys("one", "RS256") == []
+
+
 def test_nobody_waits_long_for_a_request_of_another_thread(provider):
     issuer = Issuer(of(provider, timeout=0.1))
     with issuer._lock, pytest.raises(ProviderError, match="another request"):

@@ -1,7 +1,7 @@
 """Discovery documents and keys of the providers, fetched when they are needed and kept in memory.
 
-A document is kept for an hour. Keys are fetched again for an unknown `kid`, at most once a minute. After an error, no
-request is sent for some seconds: a provider that hangs must not hold the threads of the service.
+Documents and keys are kept for an hour. Keys are also fetched for an unknown `kid`, at most once a minute. After an
+error, no request is sent for some seconds: a provider that hangs must not hold the threads of the service.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from settings.providers import Provider
 from . import configured, connection
 from .connection import ProviderError, allowed_url
 
-KEPT = 3600.0  # seconds that a discovery document is used
+KEPT = 3600.0  # seconds that a discovery document and keys are used
 BETWEEN = 60.0  # seconds between two requests for keys because of an unknown `kid`
 PAUSE = 5.0  # seconds without requests after an error
 MOST_KEYS = 100
@@ -76,27 +76,32 @@ class Issuer:
 
     def metadata(self) -> Metadata:
         """Returns the discovery document, fetched again each hour. Raises `ProviderError`."""
-        known = self._metadata
-        if known is not None and self._clock() < known[0] + KEPT:
-            return known[1]
+        cached = self._metadata
+        if cached is not None and self._clock() < cached[0] + KEPT:
+            return cached[1]
         with self._one_at_a_time():
-            known = self._metadata
-            if known is None or self._clock() >= known[0] + KEPT:
-                known = self._metadata = self._clock(), self._tried(self._discover)
-            return known[1]
+            cached = self._metadata
+            if cached is None or self._clock() >= cached[0] + KEPT:
+                cached = self._metadata = self._clock(), self._tried(self._discover)
+            return cached[1]
 
     def keys(self, kid: str | None, alg: str) -> list[Key]:
         """Returns the keys that may have signed a token with these values in its header. Raises `ProviderError`."""
-        metadata, known = self.metadata(), self._keys
-        if known is not None and (matching := _matching(known[1], kid, alg)):
+        metadata = self.metadata()
+        if matching := self._cached_keys(kid, alg):
             return matching
         with self._one_at_a_time():
-            known = self._keys
-            if known is not None and (matching := _matching(known[1], kid, alg)):
+            if matching := self._cached_keys(kid, alg):
                 return matching
-            if known is None or self._clock() >= known[0] + BETWEEN:
-                known = self._keys = self._clock(), self._tried(lambda: self._fetch_keys(metadata))
-            return _matching(known[1], kid, alg)
+            cached = self._keys
+            if cached is None or self._clock() >= cached[0] + BETWEEN:
+                cached = self._keys = self._clock(), self._tried(lambda: self._fetch_keys(metadata))
+            return _matching(cached[1], kid, alg)
+
+    def _cached_keys(self, kid: str | None, alg: str) -> list[Key]:
+        """Returns cached keys; none after an hour, because the provider may have withdrawn one."""
+        cached = self._keys
+        return [] if cached is None or self._clock() >= cached[0] + KEPT else _matching(cached[1], kid, alg)
 
     def _one_at_a_time(self) -> _Held:
         return _Held(self._lock, self.provider.timeout)
