@@ -7,6 +7,7 @@ last line, `{"about": "end", "rows": 12}`, shows that the file is complete.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import peewee as pw
@@ -43,15 +44,17 @@ _BESIDES: tuple[tuple[str, type[Table], Callable[[User], pw.Expression], tuple[s
     ("shares that I granted", Share, traces.shares_by, ("resource", "object_id", "grantee", "right", "created_at")),
     ("idempotency keys", IdempotencyKey, traces.keys_of,
      ("method", "path", "key", "status", "created_at", "expires_at")),
-    ("files of jobs", JobChunk, traces.chunks_of, ("job_id", "number", "size", "created_at")),
+    ("files of jobs", JobChunk, partial(traces.owned, JobChunk), ("job_id", "number", "size", "created_at")),
     ("uses of what is deprecated", DeprecatedUse, traces.uses_of, ("endpoint", "count", "last_used_at")),
-    ("password links", PasswordLink, traces.links_of, ("created_at", "expires_at", "mailed")),
-    ("address verifications", EmailVerification, traces.verifications_of, ("email", "created_at", "expires_at")),
-    ("passkeys", Passkey, traces.passkeys_of, ("name", "rp_id", "created_at", "last_used_at")),
-    ("identities at providers", Identity, traces.identities_of, ("issuer", "subject", "created_at", "last_used_at")),
+    ("password links", PasswordLink, partial(traces.owned, PasswordLink), ("created_at", "expires_at", "mailed")),
+    ("address verifications", EmailVerification, partial(traces.owned, EmailVerification),
+     ("email", "created_at", "expires_at")),
+    ("passkeys", Passkey, partial(traces.owned, Passkey), ("name", "rp_id", "created_at", "last_used_at")),
+    ("identities at providers", Identity, partial(traces.owned, Identity),
+     ("issuer", "subject", "created_at", "last_used_at")),
     ("logins with a provider", ProviderMessage, traces.provider_logins_of,
      ("issuer", "sid", "created_at", "expires_at")),
-    ("second factors", SecondFactor, traces.factors_of, ("created_at", "confirmed_at")),
+    ("second factors", SecondFactor, partial(traces.owned, SecondFactor), ("created_at", "confirmed_at")),
 )
 
 

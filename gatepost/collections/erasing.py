@@ -183,14 +183,14 @@ def _rows_outside_collections(person: User) -> list[tuple[str, type[Table], Any]
             ("shares that the person granted", Share, traces.shares_by(person)),
             ("kept answers", IdempotencyKey, traces.keys_of(person)),
             ("uses of what is deprecated", DeprecatedUse, traces.uses_of(person)),
-            ("chunks of files", JobChunk, traces.chunks_of(person)),
-            ("password links", PasswordLink, traces.links_of(person)),
-            ("address verifications", EmailVerification, traces.verifications_of(person)),
-            ("passkeys", Passkey, traces.passkeys_of(person)),
-            ("identities at providers", Identity, traces.identities_of(person)),
+            ("chunks of files", JobChunk, traces.owned(JobChunk, person)),
+            ("password links", PasswordLink, traces.owned(PasswordLink, person)),
+            ("address verifications", EmailVerification, traces.owned(EmailVerification, person)),
+            ("passkeys", Passkey, traces.owned(Passkey, person)),
+            ("identities at providers", Identity, traces.owned(Identity, person)),
             ("logins with a provider", ProviderMessage, traces.provider_logins_of(person)),
-            ("second factors", SecondFactor, traces.factors_of(person)),
-            ("logins that wait for a code", LoginChallenge, traces.challenges_of(person))]
+            ("second factors", SecondFactor, traces.owned(SecondFactor, person)),
+            ("logins that wait for a code", LoginChallenge, traces.owned(LoginChallenge, person))]
 
 
 def _erase_collection(person: User, collection: Collection, fate: str, heir: User | None, at: str) -> None:

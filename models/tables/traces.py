@@ -17,16 +17,10 @@ from models.records.table import Table
 from models.tables import sealed_rows
 from models.tables.audit import Audit
 from models.tables.deprecated_use import DeprecatedUse
-from models.tables.email_verification import EmailVerification
 from models.tables.idempotency import IdempotencyKey
-from models.tables.identity import Identity
 from models.tables.job import CANCELLED, DONE, FAILED, Job
 from models.tables.job_chunk import JobChunk
-from models.tables.login_challenge import LoginChallenge
-from models.tables.passkey import Passkey
-from models.tables.password_link import PasswordLink
 from models.tables.provider_message import ProviderMessage
-from models.tables.second_factor import SecondFactor
 from models.tables.share import Share
 from models.tables.user import User
 
@@ -99,45 +93,9 @@ def uses_of(user: User) -> pw.Expression:
     return mine
 
 
-def chunks_of(user: User) -> pw.Expression:
-    """Returns the condition that a chunk belongs to a file of the user's jobs."""
-    mine: pw.Expression = (JobChunk.tenant_id == user.tenant_id) & (JobChunk.owner_id == user.id)
-    return mine
-
-
-def links_of(user: User) -> pw.Expression:
-    """Returns the condition that a password link is the user's."""
-    mine: pw.Expression = (PasswordLink.tenant_id == user.tenant_id) & (PasswordLink.owner_id == user.id)
-    return mine
-
-
-def passkeys_of(user: User) -> pw.Expression:
-    """Returns the condition that a passkey is the user's."""
-    mine: pw.Expression = (Passkey.tenant_id == user.tenant_id) & (Passkey.owner_id == user.id)
-    return mine
-
-
-def factors_of(user: User) -> pw.Expression:
-    """Returns the condition that a second factor is the user's."""
-    mine: pw.Expression = (SecondFactor.tenant_id == user.tenant_id) & (SecondFactor.owner_id == user.id)
-    return mine
-
-
-def challenges_of(user: User) -> pw.Expression:
-    """Returns the condition that a login that waits for a code is the user's."""
-    mine: pw.Expression = (LoginChallenge.tenant_id == user.tenant_id) & (LoginChallenge.owner_id == user.id)
-    return mine
-
-
-def verifications_of(user: User) -> pw.Expression:
-    """Returns the condition that a link to verify an address is the user's."""
-    mine: pw.Expression = (EmailVerification.tenant_id == user.tenant_id) & (EmailVerification.owner_id == user.id)
-    return mine
-
-
-def identities_of(user: User) -> pw.Expression:
-    """Returns the condition that an identity at a provider is the user's."""
-    mine: pw.Expression = (Identity.tenant_id == user.tenant_id) & (Identity.owner_id == user.id)
+def owned(table: Any, user: User) -> pw.Expression:
+    """Returns the condition that a row of the table is the user's."""
+    mine: pw.Expression = (table.tenant_id == user.tenant_id) & (table.owner_id == user.id)
     return mine
 
 
