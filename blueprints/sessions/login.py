@@ -272,7 +272,7 @@ def _own_account(call: Call) -> User | None:
              carries=("Set-Cookie",), by_cookie=True)
 def log_out(call: Call) -> None:
     """End this session, that of the cookie and of the token, or all sessions of the caller."""
-    mine, ended = Session.owner_id == call.principal.id, (call.credential_id, take_back(call))
+    mine, ended = Session.owner_id == call.principal.id, (call.session_id, take_back(call))
     revoke(call.tenant_id, mine if call.body.get("all") else mine & Session.id.in_([id for id in ended if id]))
 
 
@@ -344,14 +344,14 @@ def change_password(call: Call) -> None:
         raise _wrong(call, user)
     user.password_hash = fresh
     Rows(User, call.tenant_id).save(user)
-    revoke(call.tenant_id, Session.owner_id == user.id, Session.id != (call.credential_id or ""))
+    revoke(call.tenant_id, Session.owner_id == user.id, Session.id != call.session_id)
 
 
 @routes.post("/api/profile/end-other-sessions", permission="profile.update", status=204, load=_own_account,
              recorded="profile.end_other_sessions", operation="profile_end_other_sessions")
 def end_other_sessions(call: Call) -> None:
     """End all sessions of the caller except the one of this request."""
-    revoke(call.tenant_id, Session.owner_id == call.principal.id, Session.id != (call.credential_id or ""))
+    revoke(call.tenant_id, Session.owner_id == call.principal.id, Session.id != call.session_id)
 
 
 @routes.get("/.well-known/jwks.json", public=_JWKS, answer=KeySetSchema(), problems=(404,), operation="jwks")

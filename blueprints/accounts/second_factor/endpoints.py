@@ -220,7 +220,7 @@ def remove(call: Call) -> None:
 
 
 def _end_others(call: Call) -> None:
-    revoke(call.tenant_id, Session.owner_id == call.principal.id, Session.id != (call.credential_id or ""))
+    revoke(call.tenant_id, Session.owner_id == call.principal.id, Session.id != call.session_id)
 
 
 def _account(call: Call) -> User | None:

@@ -93,7 +93,7 @@ def disconnect(call: Call) -> None:
     Rows(Identity, user.tenant_id).delete(identity)
     for provider in configured.providers(call.services.settings).values():
         if provider.issuer == identity.issuer:
-            end_sessions(user, {"issuer": provider.name}, but=call.credential_id)
+            end_sessions(user, {"issuer": provider.name}, but=call.session_id)
             groups.remove(user, provider)
 
 

@@ -232,6 +232,11 @@ class Call:
         return self.principal.tenant_id
 
     @property
+    def session_id(self) -> str | None:
+        """Id of the caller's session; None for a guest and for a program."""
+        return self.credential_id if self.principal.kind == "user" else None
+
+    @property
     def facts(self) -> Mapping[str, Any]:
         """Columns of the row by name, as the policy sees them."""
         return self.write.row if isinstance(self.write.row, dict) else self.write.row.__data__
