@@ -19,8 +19,8 @@ how to write a plugin.
     a condition   Condition, Function
     a job         on, every, Task
     a setting     Setting
-    a feature     Feature; BackgroundTask, CallerAttribute, CheckResult, Installation, Number, Services, State;
-                  open_session
+    a feature     Feature; BackgroundTask, BearerToken, CallerAttribute, CheckResult, Installation, Number, Services,
+                  State; open_session
     a page        ask, and what is in blueprints.console.pages
     a command     open_instance, Instance, echo
     a row         Rows, is_id, later, new_id, now
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from gatepost.http.operations.background import BackgroundTask
     from gatepost.http.protocol.messages import Message, plural
     from gatepost.http.protocol.problems import Fault, Problem
+    from gatepost.http.request.bearer_token import BearerToken
     from gatepost.http.request.call import Call, Services
     from gatepost.http.request.caller_attribute import CallerAttribute
     from gatepost.http.request.endpoint import Endpoint
@@ -82,6 +83,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BackgroundTask",
+    "BearerToken",
     "Bool",
     "Call",
     "CallerAttribute",
@@ -163,6 +165,7 @@ _PLACES = {
     "gatepost.jobs.task": "Task",
     "gatepost.http.protocol.messages": "Message plural",
     "gatepost.http.protocol.problems": "Fault Problem",
+    "gatepost.http.request.bearer_token": "BearerToken",
     "gatepost.http.request.call": "Call Services",
     "gatepost.http.request.caller_attribute": "CallerAttribute",
     "gatepost.http.request.endpoint": "Endpoint",

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from .http.operations.background import BackgroundTask
     from .http.pipeline.application import Departure
+    from .http.request.bearer_token import BearerToken
     from .http.request.call import Call, Services
     from .http.security.keys import Keys
 
@@ -102,7 +103,8 @@ class Feature:
                 pages of the console
     make        takes the services; returns an object that lives as long as the app: `services.feature(name)`
     background  takes the services; returns the background tasks of a serving process
-    departure   takes the services; returns a function that gets each response before it is sent
+    departure   takes the services; returns a function that gets each response before it is sent, or None: there is
+                nothing to do
     around      takes the settings when the app starts; returns (name in the audit log, such as `session.create` → a
                 function that takes the call and returns a context manager around the handlers of that name)
     checks      name → a check for health, `gatepost doctor` and Prometheus; takes the installation
@@ -119,6 +121,9 @@ class Feature:
     caller      name → an attribute of the caller, for rules
     next_step   takes the call of a login and its user, after the password was checked and before the session opens, in
                 no transaction. Raises `Problem` (`login_incomplete`) if the login needs another step
+    bearer      takes the services and a bearer token that Gatepost did not make; returns a `BearerToken`, or None for a
+                token that it does not know. Raises `Problem` (`invalid_token`, `token_expired`) to refuse one that it
+                knows, and `unavailable` or `overloaded` if it cannot tell now
     """
 
     name: str
@@ -130,7 +135,7 @@ class Feature:
     extends: Mapping[str, str] = field(default_factory=dict)
     make: Callable[[Services], object] | str | None = None
     background: Callable[[Services], Iterable[BackgroundTask]] | str | None = None
-    departure: Callable[[Services], Departure] | str | None = None
+    departure: Callable[[Services], Departure | None] | str | None = None
     around: Callable[[Settings], Mapping[str, Around]] | str | None = None
     checks: Mapping[str, Check | str] = field(default_factory=dict)
     doctor: Mapping[str, Check | str] = field(default_factory=dict)
@@ -143,6 +148,7 @@ class Feature:
     demo: Callable[[Installation, Tenant], None] | str | None = None
     caller: Mapping[str, CallerAttribute] = field(default_factory=dict)
     next_step: Callable[[Call, User], None] | str | None = None
+    bearer: Callable[[Services, str], BearerToken | None] | str | None = None
 
     def call(self, part: Callable[..., Any] | str, *arguments: object) -> Any:
         """Calls a part of this feature, and imports it first if it is given as text. Raises FeatureError."""
@@ -217,6 +223,11 @@ class Features:
         return tuple(partial(feature.call, feature.next_step) for feature in self._features
                      if feature.next_step is not None)
 
+    def bearers(self) -> tuple[Callable[[Services, str], BearerToken | None], ...]:
+        """Returns the functions that may accept a bearer token which Gatepost did not make."""
+        return tuple(partial(feature.call, feature.bearer) for feature in self._features
+                     if feature.bearer is not None)
+
     def made(self, services: Services) -> Iterator[tuple[str, object]]:
         """Yields (name of the feature, its object that lives as long as the app). Raises FeatureError."""
         for feature in self._features:
@@ -239,6 +250,8 @@ class Features:
         for feature in self._features:
             if feature.departure is not None:
                 function = feature.begin("departure", services)
+                if function is None:
+                    continue
                 if not callable(function):
                     raise FeatureError(f"the feature {feature.name!r}: departure returns {function!r}, and no function")
                 yield function

@@ -401,3 +401,63 @@ def test_notes_of_a_login_end_its_session_earlier_and_date_the_proof(app, monkey
     with app.extensions["gatepost"].database.connected():
         session = Session.select().order_by(Session.id.desc()).first()
     assert (session.absolute_expires_at, session.expires_at, session.proved_at) == (soon, soon, earlier)
+
+
+def badge(owner: str, scopes: str = "read:products+write:products", until: str | None = None) -> dict[str, str]:
+    return {"Authorization": f"Bearer badge/{owner}/{scopes}/{until or later(600)}"}
+
+
+def test_a_feature_accepts_a_token_of_a_program(app):
+    who = user(app, "Plain")
+    made = product(app, badge(who.id), "badge")
+    assert made.status_code == 201, "the condition names programs"
+    services = app.extensions["gatepost"]
+    with services.database.connected():
+        event = Audit.select().where(Audit.resource_id == made.json["id"]).get()
+        assert not list(Session.select().where(Session.owner_id == who.id))
+    assert (event.principal, "token of badges for the door" in event.reason) == (f"user:{who.id}", True)
+    assert event.facts["sub"] == {"kind": "service", "mfa": None}
+
+
+@pytest.mark.parametrize("scopes", ["+", "read:articles", "nothing:known", "*"])
+def test_its_scopes_narrow_it(app, scopes):
+    refused = product(app, badge(user(app, "Plain").id, scopes), "narrow")
+    assert (refused.status_code, refused.json["code"]) == (403, "insufficient_scope")
+
+
+def test_a_feature_refuses_a_token_that_it_knows(app):
+    who = user(app, "Plain")
+    for headers, code, detail in ((badge(who.id, ""), "invalid_token", "The badge is broken."),
+                                  (badge(who.id, until=later(-5)), "token_expired", "The badge has expired."),
+                                  ({"Authorization": "Bearer badge/1"}, "invalid_token",
+                                   "This is not a valid access token.")):
+        for path in ("/api/products", "/api/health", "/api/articles"):
+            refused = app.test_client().get(path, headers=headers)
+            assert (refused.status_code, refused.json["code"], refused.json["detail"]) == (401, code, detail)
+            assert refused.headers["WWW-Authenticate"] == 'Bearer error="invalid_token"'
+
+
+def test_the_user_must_be_active_whatever_a_feature_says(app):
+    who = user(app, "Plain")
+    with app.extensions["gatepost"].database.connected():
+        User.update(active=False).where(User.id == who.id).execute()
+    for owner in (who.id, NO_ROW, "nobody", ""):
+        refused = product(app, badge(owner), "disabled")
+        assert (refused.status_code, refused.json["code"]) == (401, "invalid_token"), owner
+        assert refused.json["detail"] == "The account of this token is disabled, or does not exist."
+
+
+def test_only_unknown_tokens_are_offered(app, monkeypatch):
+    """A request with a token of the service costs nothing more."""
+    services, offered = app.extensions["gatepost"], list[str]()
+    monkeypatch.setattr(services, "bearers", (lambda _, token: offered.append(token),))
+    who = user(app, "Plain")
+    token = bearer(sent(app, "/api/login", {"email": who.email, "password": PASSWORD}))
+    assert app.test_client().get("/api/profile", headers=token).status_code == 200
+    assert app.test_client().get("/api/profile").status_code == 401
+    assert app.test_client().post("/api/logout", headers=token).status_code == 204
+    assert app.test_client().get("/api/profile", headers=token).status_code == 401, "its session has ended"
+    assert app.test_client().get("/api/profile", headers={"Authorization": "Bearer gp_x"}).status_code == 401
+    assert offered == []
+    assert app.test_client().get("/api/profile", headers={"Authorization": "Bearer x"}).status_code == 401
+    assert offered == ["x"]

@@ -17,7 +17,7 @@ from weakref import finalize
 from flask import Flask, request
 from werkzeug.test import EnvironBuilder
 
-from models.base import Rows, new_id, now, whole
+from models.base import Rows, is_id, new_id, now, whole
 from models.tables.job import Job, enqueue, unfinished
 from models.tables.service_token import ServiceToken
 from models.tables.user import User
@@ -43,6 +43,7 @@ MOST_UNFINISHED = 50  # waiting or running jobs of one user; a process runs one 
 Admit = Callable[[Call, str, Mapping[str, Any]], None]
 """Takes a call, and the kind and payload of its job. Raises `Problem` to refuse the job."""
 _SHOWN_BY = "jobs"  # the collection that serves jobs
+_ORIGIN = "token"  # in the payload: the credential of a program whose token a feature accepted
 
 
 @dataclass
@@ -101,11 +102,14 @@ def _write_down(call: Call, kind: str, admit: Admit | None) -> dict[str, Any]:
                "headers": {name: request.headers[name] for name in _HEADERS if name in request.headers}}
     if call.services.caller:
         payload["login"] = {name: principal.login[name] for name in call.services.caller}
+    token_id = call.credential_id if principal.kind == "service" else None
+    if token_id is not None and not is_id(token_id):
+        token_id, payload[_ORIGIN] = None, token_id
     if admit is not None:
         admit(call, kind, payload)
     job = enqueue(call.tenant_id, kind, payload, id=pending.id, owner_id=principal.id,
                   scopes=None if principal.scopes is None else sorted(principal.scopes),
-                  token_id=call.credential_id if principal.kind == "service" else None)
+                  token_id=token_id)
     call.write.enqueued = True
     call.write.note = f"asked for job {job.id}"
     call.headers.update({"Location": path_of(call.request, f"/api/{_SHOWN_BY}/{job.id}"),
@@ -122,7 +126,8 @@ def resumed(app: Flask, task: Task, endpoint: Endpoint) -> Iterator[Call]:
     with app.request_context(environ):
         call = Call(services, endpoint, request._get_current_object(), {})  # type: ignore[attr-defined]
         with services.database.connected():
-            call.principal, call.credential_id = caller(services, task.job), task.job.token_id
+            call.principal = caller(services, task.job)
+            call.credential_id = task.job.token_id or stored.get(_ORIGIN)
             environment = RequestEnvironment(call.request, services.settings.zone)
             call.access = Access(services.policy.current, call.principal, environment)
             stages.admit(call)
@@ -150,6 +155,8 @@ def caller(services: Services, job: Job) -> Principal:
     requested = None if job.scopes is None else frozenset(job.scopes)
     if job.token_id is None:
         principal = replace(identity.principal_of(user), scopes=requested)
+        if _ORIGIN in job.payload:
+            return replace(principal, kind="service")
         return identity.with_login(principal, Login(job.payload["login"])) if "login" in job.payload else principal
     bearer = ServiceToken.bearer(services.database, job.token_id)
     if bearer is None or bearer.user_id != user.id:

@@ -1,6 +1,6 @@
 """A plugin with a second factor: attributes of the caller, a step in the login, and the endpoint that completes it.
 
-Every user named `Two …` has the code 4711.
+Every user named `Two …` has the code 4711. Programs may have a badge, which is a bearer token.
 """
 
 from __future__ import annotations
@@ -11,12 +11,14 @@ from marshmallow import fields
 
 from blueprints.sessions.login import TokenSchema
 from gatepost import (
+    BearerToken,
     Call,
     CallerAttribute,
     Fault,
     Feature,
     Problem,
     Routes,
+    Services,
     StrictSchema,
     new_id,
     open_session,
@@ -75,6 +77,18 @@ def lamps(call: Call) -> dict[str, Any]:
     return {}
 
 
+def bearer(services: Services, token: str) -> BearerToken | None:
+    """Accepts `badge/<id of a user>/<scopes>/<when it ends>`."""
+    parts = token.split("/")
+    if parts[0] != "badge" or len(parts) != 4:
+        return None
+    if not parts[2]:
+        raise Problem("invalid_token", "The badge is broken.")
+    if parts[3] <= now():
+        raise Problem("token_expired", "The badge has expired.")
+    return BearerToken(parts[1], parts[2].split("+"), "badges for the door")
+
+
 def has_second_factor(session: Session) -> bool:
     return bool((session.login or {}).get("mfa"))
 
@@ -84,8 +98,8 @@ def age(session: Session) -> int:
 
 
 feature = Feature(
-    name="factor", extends={"console": "tests.sample_factor.pages"}, 
-    make=lambda services: Challenges(), next_step=next_step,
+    name="factor", extends={"console": "tests.sample_factor.pages"},
+    make=lambda services: Challenges(), next_step=next_step, bearer=bearer, departure=lambda services: None,
     caller={
         "mfa": CallerAttribute(bool, has_second_factor, True, lambda value: 'acr_values="mfa"'),
         "auth_age": CallerAttribute(int, age, 0, lambda seconds: f'max_age="{seconds}"', least=0),

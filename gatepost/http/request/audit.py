@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from models.base import is_new, read_id
+from models.base import is_id, is_new, read_id
 from models.records.mailboxes import mailbox
 from models.tables.audit import add
 from models.tables.user import User
@@ -205,7 +205,9 @@ def _facts(**facts: Any) -> str:
 
 def _program(call: Call) -> str | None:
     actor = call.write.acted_as or call.principal
-    return f"service token {call.credential_id}" if actor.kind == "service" else None
+    if actor.kind != "service":
+        return None
+    return f"service token {call.credential_id}" if is_id(call.credential_id or "") else call.credential_id
 
 
 def address_of(call: Call) -> str | None:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from gatepost.http.operations.write_probe import WriteProbe
     from gatepost.http.protocol.messages import Translations
     from gatepost.http.request.access import Access
+    from gatepost.http.request.bearer_token import BearerToken
     from gatepost.http.request.caller_attribute import CallerAttribute
     from gatepost.http.schemas.fields import StrictSchema
     from gatepost.http.schemas.guarded import Guards
@@ -171,7 +172,8 @@ class Call:
     For Gatepost alone:
 
     services   the app's
-    access     what the policy allows the caller; `credential_id`: of their session or service token
+    access     what the policy allows the caller; `credential_id`: of their session or service token, or the origin of
+               a token that a feature accepts
     read_only  the read-only fields that were sent with the body, unchecked
     units      taken from the limits so far
     confirmed  the stored hash of the caller's password, if the call has sent that password
@@ -303,6 +305,7 @@ class Services(Process):
     made          objects of features that live as long as the app, by the name of the feature
     caller        attributes of the caller that features declare, by name
     next_steps    functions of features that may ask for another step of a login
+    bearers       functions of features that may accept a bearer token which Gatepost did not make
     long_answers  concurrency limit of exports that are being sent, by payer
     large_bodies  concurrency limit of large bodies that are being read, by network
     """
@@ -330,6 +333,7 @@ class Services(Process):
     made: dict[str, object] = field(default_factory=dict)
     caller: Mapping[str, CallerAttribute] = field(default_factory=dict)
     next_steps: tuple[Callable[[Call, User], None], ...] = ()
+    bearers: tuple[Callable[[Services, str], BearerToken | None], ...] = ()
 
     def __post_init__(self) -> None:
         self.threads = threads_of(self.settings)

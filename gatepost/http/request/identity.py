@@ -1,5 +1,7 @@
 """Principal of a request: a guest, a user with an access token, or a program with a service token.
 
+Features may accept further bearer tokens, each of a program that acts for a user (`Feature.bearer`).
+
 Only the `Authorization` header carries credentials (RFC 6750 section 2.1). The case of the scheme does not matter.
 A request with invalid credentials is refused, even if a guest could send it.
 """
@@ -17,7 +19,7 @@ from typing import Any
 
 from flask import Request
 
-from models.base import Rows, new_id, now, read_id
+from models.base import Rows, is_id, new_id, now, read_id
 from models.engine.errors import TimedOut, Unavailable
 from models.tables.service_token import Bearer, ServiceToken
 from models.tables.session import Session, SessionUser
@@ -32,9 +34,10 @@ SERVICE = "gp_"  # prefix of a service token: gp_<id>_<secret>
 
 
 def identify(services: Services, request: Request) -> tuple[Principal, str | None]:
-    """Returns the principal and the id of its session or service token. Looks both up on every request.
+    """Returns the principal and its credential: the id of its session or service token, looked up on every request.
 
-    Raises `Problem`: `invalid_token` or `token_expired`, each a 401 with its challenge.
+    The credential of a token that a feature accepts is a text with its origin, which is no id. Raises `Problem`:
+    `invalid_token` or `token_expired`, each a 401 with its challenge, and what a feature raises.
     """
     header = request.environ.get("HTTP_AUTHORIZATION")
     if header is None:
@@ -63,7 +66,7 @@ def as_of_now(services: Services, principal: Principal, credential_id: str | Non
     if principal.id is None:
         return principal
     account: SessionUser | Bearer | User | None
-    if credential_id is None:
+    if credential_id is None or not is_id(credential_id):
         account = Rows(User, principal.tenant_id).find(principal.id)
     elif principal.kind == "service":
         account = ServiceToken.bearer(services.database, credential_id)
@@ -139,7 +142,12 @@ def hashed(token: str) -> str:
 
 
 def _user(services: Services, token: str) -> tuple[Principal, str]:
-    claims = services.access_tokens.verify(token)
+    try:
+        claims = services.access_tokens.verify(token)
+    except Problem as problem:
+        if problem.code != "invalid_token" or (accepted := _accepted(services, token)) is None:
+            raise
+        return accepted
     account = Session.user_of(services.database, claims.session_id)
     # A disabled user, a new password, a logout and a lowered role take effect with the next request, because the role
     # in the database counts.
@@ -149,6 +157,18 @@ def _user(services: Services, token: str) -> tuple[Principal, str]:
         raise Problem("invalid_token", "The session has ended. Log in again.")
     login = SessionLogin(services, claims.session_id) if services.caller else None
     return _principal(account.user_id, account, "user", claims.scopes, login), claims.session_id
+
+
+def _accepted(services: Services, token: str) -> tuple[Principal, str] | None:
+    """Returns the program whose token a feature accepts; None if no feature knows the token."""
+    for bearer in services.bearers:
+        if (accepted := bearer(services, token)) is not None:
+            user = User.by_id(accepted.user_id) if is_id(accepted.user_id) else None
+            if user is None or not user.active:
+                raise Problem("invalid_token", "The account of this token is disabled, or does not exist.")
+            scopes = services.policy.current.scope_names.intersection(accepted.scopes)
+            return _principal(user.id, user, "service", scopes), f"token of {accepted.origin}"
+    return None
 
 
 def _service(services: Services, token: str) -> tuple[Principal, str]:

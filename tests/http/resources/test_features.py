@@ -185,7 +185,7 @@ def fails_later(services):
     ({"background": fails_later}, "the feature 'rates': background fails: ValueError: no rate"),
     ({"background": lambda services: ["x"]}, "'x' is no background task that runs every so many seconds"),
     ({"background": lambda services: [BackgroundTask("x", "1", print)]}, "is no background task"),
-    ({"departure": lambda services: None}, "departure returns None, and no function"),
+    ({"departure": lambda services: 5}, "departure returns 5, and no function"),
     ({"departure": "nowhere.at:all"}, "nowhere.at:all cannot be imported"), ({"make": "re"}, "'re' is no function"),
 ])
 def test_what_a_start_needs_and_cannot_have_ends_it_with_a_sentence(start, parts, sentence):
