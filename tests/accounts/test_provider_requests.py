@@ -10,7 +10,7 @@ import pytest
 
 from blueprints.accounts.single_sign_on import checks, connection
 from blueprints.accounts.single_sign_on.connection import ProviderError, allowed_url, is_public
-from blueprints.accounts.single_sign_on.issuers import Issuer
+from blueprints.accounts.single_sign_on.issuers import Issuer, Issuers
 from gatepost.features import Installation
 from gatepost.health.check_result import State
 from settings import Settings
@@ -204,6 +204,11 @@ def test_only_some_threads_talk_to_providers(team, provider):
     assert number == 4
     refused(visit(team).get(START), "Too many logins")
     assert provider.asked == []
+
+
+def test_on_postgres_connections_bound_the_threads(tmp_path):
+    busy = Issuers(Settings.load(tmp_path, {"database_url": "postgresql://a/b", "pool_size": 4}, {})).busy
+    assert [busy.acquire(blocking=False) for _ in range(3)] == [True, True, False]
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 
 from gatepost import Services
+from gatepost.http.operations.concurrency import most_waiting, threads_of
 from settings import Settings
 from settings.providers import Provider
 
@@ -159,7 +160,7 @@ class Issuers:
 
     def __init__(self, settings: Settings) -> None:
         self._issuers = {name: Issuer(provider) for name, provider in configured.providers(settings).items()}
-        self.busy = BoundedSemaphore(max(1, settings.threads // 2))
+        self.busy = BoundedSemaphore(most_waiting(threads_of(settings)))
 
     def get(self, name: str) -> Issuer | None:
         """Returns a provider by name."""
