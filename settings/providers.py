@@ -1,4 +1,4 @@
-"""Identity providers for logins (OpenID Connect): the tables `[oidc.<name>]` of settings.toml."""
+"""Identity providers (OpenID Connect): the tables `[oidc.<name>]` of settings.toml."""
 
 from __future__ import annotations
 
@@ -79,6 +79,8 @@ class Provider:
     mfa_acr: tuple[str, ...] = _entry(names(), "values of acr that mean a second factor, besides mfa in amr", ())
     groups_claim: str = _entry(text(r"[\x21-\x7e]{0,200}", "the name of a claim, or a path such as realm_access.roles"),
                                "the claim with the user's groups, or its path: realm_access.roles; empty: none", "")
+    audience: str = _entry(text(r"[\x20-\x7e]{0,500}", "text in ASCII"),
+                           "the aud of access tokens for the API; empty: its tokens are not accepted", "")
     private: bool = _entry(switch(), "the provider may have a private address, and may use http", False)
     timeout: float = _entry(seconds(0.1, 30), "seconds to wait for one answer of the provider", 5.0)
 
@@ -138,7 +140,8 @@ def providers_field() -> schema.Field[Any]:
 def read_providers(values: Mapping[str, Any]) -> dict[str, Provider]:
     """Returns the providers by name, from the value of the setting. Raises ValueError for an incomplete table."""
     tables: dict[str, dict[str, Any]] = {}
-    for place, value in values.items():
+    with_audience: dict[str, str] = {}
+    for place, value in sorted(values.items()):
         name, _, entry = place.partition(".")
         tables.setdefault(name, {})[entry] = value
     for name, table in tables.items():
@@ -147,6 +150,12 @@ def read_providers(values: Mapping[str, Any]) -> dict[str, Provider]:
                 raise ValueError(f"oidc.{name}.{entry} is missing")
         if table["issuer"].startswith("http:") and not table.get("private"):
             raise ValueError(f"oidc.{name}.issuer must begin with https://, unless oidc.{name}.private is on")
+        if table.get("audience"):
+            if table["audience"] == table["client_id"]:
+                raise ValueError(f"oidc.{name}.audience must differ from oidc.{name}.client_id, which is the audience "
+                                 "of ID tokens")
+            if (other := with_audience.setdefault(table["issuer"], name)) != name:
+                raise ValueError(f"oidc.{name} has the issuer of oidc.{other}: only one of them can have an audience")
     return {name: Provider(name=name, **table) for name, table in sorted(tables.items())}
 
 

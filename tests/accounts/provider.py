@@ -19,7 +19,7 @@ from urllib.parse import parse_qs, parse_qsl, unquote_plus, urlencode, urlsplit
 import jwt
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-CLIENT, SECRET = "gate", "a s:cret+%"
+CLIENT, SECRET, API = "gate", "a s:cret+%", "https://gate.example.org/api"
 _KEY = rsa.generate_private_key(public_exponent=65537, key_size=2048)
 LOGOUT = "http://schemas.openid.net/event/backchannel-logout"
 
@@ -90,6 +90,13 @@ class Provider:
         return self.sign({"iss": self.issuer, "sub": "248289761001", "aud": CLIENT, "exp": moment + 300, "iat": moment,
                           "nonce": nonce, "auth_time": moment, "sid": "session one", "email": "noor@example.org",
                           "email_verified": True, "name": "Noor Visser", **self.claims})
+
+    def access_token(self, scope: str | None = "read:articles", **claims: Any) -> str:
+        """An access token for the API `API` (RFC 9068). A claim that is None is left out."""
+        moment = int(time.time())
+        return self.sign({"iss": self.issuer, "sub": "248289761001", "aud": API, "exp": moment + 300, "iat": moment,
+                          "jti": secrets.token_hex(8), "client_id": "reports", "scope": scope, **claims},
+                         typ=self.header.get("typ", "at+jwt"))
 
     def logout_token(self, **claims: Any) -> str:
         return self.sign({"iss": self.issuer, "aud": CLIENT, "iat": int(time.time()), "jti": secrets.token_hex(8),

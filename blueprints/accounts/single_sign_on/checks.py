@@ -18,7 +18,7 @@ def check(installation: Installation) -> CheckResult:
     if not configured.is_on(settings):
         return CheckResult(State.DEGRADED, "off: oidc is set, but not public_url")
     if not settings.console:
-        return CheckResult(State.DEGRADED, "off: oidc is set, but console is off")
+        return CheckResult(State.DEGRADED, "nobody can log in or connect an identity: oidc is set, but console is off")
     wrong = []
     for provider in configured.providers(settings).values():
         issuer = Issuer(provider)
@@ -30,4 +30,7 @@ def check(installation: Installation) -> CheckResult:
             wrong.append(f"{provider.name}: {error}")
     if wrong:
         return CheckResult(State.DEGRADED, "; ".join(wrong))
-    return CheckResult(State.OK, f"ready: {', '.join(configured.providers(settings))}")
+    providers = configured.providers(settings)
+    access = [name for name, provider in providers.items() if provider.audience]
+    return CheckResult(State.OK, f"ready: {', '.join(providers)}" + (
+        f"; access tokens for the API: {', '.join(access)}" if access else ""))

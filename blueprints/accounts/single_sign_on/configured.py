@@ -20,6 +20,11 @@ def providers(settings: Settings) -> dict[str, Provider]:
     return _providers(tuple(settings.oidc.items()))
 
 
+def give_access(settings: Settings) -> bool:
+    """True if access tokens of a provider are accepted by the API."""
+    return is_on(settings) and any(provider.audience for provider in providers(settings).values())
+
+
 @lru_cache(maxsize=8)
 def _providers(values: Frozen) -> dict[str, Provider]:
     return read_providers(dict(values))

@@ -89,17 +89,17 @@ class Issuer:
     def keys(self, kid: str | None, alg: str) -> list[Key]:
         """Returns the keys that may have signed a token with these values in its header. Raises `ProviderError`."""
         metadata = self.metadata()
-        if matching := self._cached_keys(kid, alg):
+        if matching := self.cached_keys(kid, alg):
             return matching
         with self._one_at_a_time():
-            if matching := self._cached_keys(kid, alg):
+            if matching := self.cached_keys(kid, alg):
                 return matching
             cached = self._keys
             if cached is None or self._clock() >= cached[0] + BETWEEN:
                 cached = self._keys = self._clock(), self._tried(lambda: self._fetch_keys(metadata))
             return _matching(cached[1], kid, alg)
 
-    def _cached_keys(self, kid: str | None, alg: str) -> list[Key]:
+    def cached_keys(self, kid: str | None, alg: str) -> list[Key]:
         """Returns cached keys; none after an hour, because the provider may have withdrawn one."""
         cached = self._keys
         return [] if cached is None or self._clock() >= cached[0] + KEPT else _matching(cached[1], kid, alg)

@@ -1,4 +1,5 @@
-"""Checks of what a provider signed: ID tokens (OpenID Connect Core 3.1.3.7) and logout tokens (Back-Channel Logout).
+"""Checks of what a provider signed: ID tokens (OpenID Connect Core 3.1.3.7), logout tokens (Back-Channel Logout), and
+access tokens for the API (RFC 9068).
 
 A key comes only from the provider's key set, never from the token. The algorithm must be in the provider's list.
 """
@@ -6,19 +7,22 @@ A key comes only from the provider's key set, never from the token. The algorith
 from __future__ import annotations
 
 from base64 import urlsafe_b64encode
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from hashlib import sha256, sha384, sha512
 from hmac import compare_digest
 from typing import Any
 
 import jwt
 
-from .issuers import Issuer
+from settings.providers import Provider
+
+from .issuers import Issuer, Key
 
 LEEWAY = 60  # seconds that clocks may differ
 LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout"
 _LONGEST = 2**16  # characters of a token
 _LONGEST_SUBJECT = 255  # characters, by the specification
+_LONGEST_NAME = 1000  # characters of a client_id or a jti
 _OLDEST_LOGOUT = 600  # seconds since a logout token was issued
 _HASHES = {"256": sha256, "384": sha384, "512": sha512}
 _BROKEN = (jwt.PyJWTError, ValueError, TypeError, KeyError, ArithmeticError, AttributeError, RecursionError)
@@ -28,9 +32,14 @@ class Refused(Exception):
     """Error of a token that is not accepted. The text says why, for the log."""
 
 
+class Expired(Refused):
+    """Error of a token that is no longer valid."""
+
+
 def id_token(issuer: Issuer, token: object, nonce: str, access_token: object = None) -> dict[str, Any]:
     """Returns the claims of an ID token. Raises `Refused`, `ProviderError`."""
-    alg, claims = _verified(issuer, token, ("exp", "iat", "sub", "aud", "iss"))
+    alg, kid = _header(issuer.provider, token)
+    claims = _verified(issuer.provider, token, alg, issuer.keys(kid, alg), ("exp", "iat", "sub", "aud", "iss"))
     _check_azp(issuer, claims)
     if not equal(claims.get("nonce"), nonce):
         raise Refused("the nonce is of another login")
@@ -42,7 +51,8 @@ def id_token(issuer: Issuer, token: object, nonce: str, access_token: object = N
 
 def logout_token(issuer: Issuer, token: object, now: float) -> dict[str, Any]:
     """Returns the claims of a logout token: with `sub` or `sid` or both. Raises `Refused`, `ProviderError`."""
-    _, claims = _verified(issuer, token, ("iat", "aud", "iss", "jti"), types=("logout+jwt", "jwt", None))
+    alg, kid = _header(issuer.provider, token, ("logout+jwt", "jwt", None))
+    claims = _verified(issuer.provider, token, alg, issuer.keys(kid, alg), ("iat", "aud", "iss", "jti"))
     if "nonce" in claims:
         raise Refused("a logout token has no nonce")
     events = claims.get("events")
@@ -50,8 +60,7 @@ def logout_token(issuer: Issuer, token: object, now: float) -> dict[str, Any]:
         raise Refused("it is no logout token")
     if claims["iat"] < now - _OLDEST_LOGOUT:
         raise Refused("the logout token is too old")
-    if not isinstance(claims["jti"], str) or not 0 < len(claims["jti"]) <= 1000:
-        raise Refused("the jti is no text")
+    _check_text(claims, "jti")
     sid = claims.get("sid")
     if sid is not None and (not isinstance(sid, str) or not 0 < len(sid) <= _LONGEST_SUBJECT):
         raise Refused("the sid is no text")
@@ -59,6 +68,46 @@ def logout_token(issuer: Issuer, token: object, now: float) -> dict[str, Any]:
         subject(claims)
     elif sid is None:
         raise Refused("the logout token names neither a session nor a user")
+    return claims
+
+
+def unverified(token: str) -> Mapping[str, Any]:
+    """Returns the claims of a token, of which nothing is true yet; none for a text that is no token."""
+    if len(token) > _LONGEST or not token.isascii():
+        return {}
+    try:
+        claims: dict[str, Any] = jwt.decode(token, options={"verify_signature": False})
+    except _BROKEN:
+        return {}
+    return claims
+
+
+def access_token(provider: Provider, token: str, claimed: Mapping[str, Any],
+                 find_keys: Callable[[str | None, str], list[Key]], now: float) -> dict[str, Any]:
+    """Returns the claims of an access token for the API (RFC 9068 section 4), with a `client_id` in any case.
+
+    claimed    its claims, unverified
+    find_keys  returns keys of the provider, for the id of a key and an algorithm. It may ask the provider, so all that
+               needs no key is checked before
+
+    Raises `Refused`, `Expired`, and what `find_keys` raises.
+    """
+    alg, kid = _header(provider, token, ("at+jwt",))
+    audience, exp = claimed.get("aud"), claimed.get("exp")
+    if provider.audience not in (audience if isinstance(audience, list) else (audience,)):
+        raise Refused(f"its aud is not oidc.{provider.name}.audience")
+    if claimed.get("iss") != provider.issuer or not isinstance(exp, int | float):
+        raise Refused("the issuer is another one, or exp is no number")
+    if not exp > now - LEEWAY:
+        raise Expired("the token has expired")
+    claims = _verified(provider, token, alg, find_keys(kid, alg), ("exp", "iat", "sub", "aud", "iss", "jti"),
+                       provider.audience)
+    subject(claims)
+    claims.setdefault("client_id", claims.get("azp"))  # Keycloak names the client like this, as in an ID token
+    for name in ("client_id", "jti"):
+        _check_text(claims, name)
+    if not isinstance(claims.get("scope", ""), str):
+        raise Refused("the scope is no text")
     return claims
 
 
@@ -75,9 +124,8 @@ def equal(text: object, secret: str) -> bool:
     return isinstance(text, str) and compare_digest(text.encode(errors="replace"), secret.encode())
 
 
-def _verified(issuer: Issuer, token: object, required: tuple[str, ...],
-              types: tuple[str | None, ...] | None = None) -> tuple[str, dict[str, Any]]:
-    provider = issuer.provider
+def _header(provider: Provider, token: object, types: tuple[str | None, ...] | None = None) -> tuple[str, str | None]:
+    """Returns (algorithm, id of the key) of a token, unverified. Raises `Refused` for a header that is not accepted."""
     if not isinstance(token, str) or len(token) > _LONGEST or not token.isascii():
         raise Refused("the answer has no token")
     try:
@@ -85,29 +133,41 @@ def _verified(issuer: Issuer, token: object, required: tuple[str, ...],
         alg, kid, kind = header.get("alg"), header.get("kid"), header.get("typ")
     except _BROKEN:
         raise Refused("the token cannot be read") from None
+    if types is not None and (kind.lower().removeprefix("application/") if isinstance(kind, str) else kind
+                              ) not in types:
+        raise Refused("the type of the token is not accepted")
     if alg not in provider.algorithms:
         raise Refused("the algorithm is not accepted")
     if "crit" in header or (kid is not None and not isinstance(kid, str)):
         raise Refused("the header of the token is not accepted")
-    if types is not None and (kind.lower().removeprefix("application/") if isinstance(kind, str) else kind
-                              ) not in types:
-        raise Refused("the type of the token is not accepted")
-    keys = issuer.keys(kid, alg)
+    return str(alg), kid
+
+
+def _verified(provider: Provider, token: object, alg: str, keys: list[Key], required: tuple[str, ...],
+              audience: str = "") -> dict[str, Any]:
+    """Returns the claims of a token that one of these keys has signed. Raises `Refused`."""
     if not keys:
         raise Refused("no key of the provider fits the token")
     for key in keys:
         try:
-            claims: dict[str, Any] = jwt.decode(token, key.public, [alg], audience=provider.client_id,
+            claims: dict[str, Any] = jwt.decode(str(token), key.public, [alg], audience=audience or provider.client_id,
                                                 issuer=provider.issuer, leeway=LEEWAY,
                                                 options={"require": list(required)})
         except jwt.InvalidSignatureError:
             continue
+        except jwt.ExpiredSignatureError:
+            raise Expired("the token has expired") from None
         except _BROKEN as error:
             raise Refused(f"the token is not accepted ({type(error).__name__})") from None
         if not all(isinstance(claims.get(name, 0), int | float) for name in ("iat", "exp")):
             raise Refused("the times of the token are no numbers")
-        return alg, claims
+        return claims
     raise Refused("the signature is wrong")
+
+
+def _check_text(claims: Mapping[str, Any], name: str) -> None:
+    if not isinstance(text := claims[name], str) or not 0 < len(text) <= _LONGEST_NAME:
+        raise Refused(f"the {name} is no text")
 
 
 def _check_azp(issuer: Issuer, claims: Mapping[str, Any]) -> None:
