@@ -48,7 +48,7 @@ def limit_by_address(call: Call) -> None:
 def identify(call: Call) -> None:
     """Finds the caller. Raises 401 for invalid credentials, even if none are needed.
 
-    A logout raises 400 and 403 for its cookie.
+    A logout raises 400 and 403 for its cookie. A feature that cannot check a token raises 503.
     """
     if call.endpoint.anonymous:
         call.principal = identity.guest(call.services.guest_tenant)
