@@ -1,4 +1,4 @@
-// The certified provider `oidc-provider`, for one client. Prints its issuer, and takes commands, each a line.
+// The certified provider `oidc-provider`, for the service and a program that calls its API. Prints its issuer, and takes commands, each a line.
 import { createServer } from "node:http";
 import { createInterface } from "node:readline";
 import { exportJWK, generateKeyPair } from "jose";
@@ -23,10 +23,23 @@ async function start(kid) {
       redirect_uris: [`${service}/console/login/with/team/back`],
       backchannel_logout_uri: `${service}/console/login/with/team/backchannel`,
       backchannel_logout_session_required: true,
+    }, {
+      client_id: "reports",
+      token_endpoint_auth_method: "none",
+      redirect_uris: [`${service}/reports`],
     }],
     jwks: { keys: [await newKey(kid)] },
     claims: { openid: ["sub"], email: ["email", "email_verified"], profile: ["name"] },
-    features: { devInteractions: { enabled: true }, backchannelLogout: { enabled: true } },
+    features: {
+      devInteractions: { enabled: true },
+      backchannelLogout: { enabled: true },
+      resourceIndicators: {
+        enabled: true,
+        getResourceServerInfo: (_, resource) => ({
+          audience: resource, scope: "read:profile write:articles", accessTokenFormat: "jwt", accessTokenTTL: 300,
+        }),
+      },
+    },
     findAccount: (_, id) => ({
       accountId: id,
       claims: () => ({ sub: id, email: `${id}@example.org`, email_verified: true, name: `Name of ${id}` }),

