@@ -54,20 +54,20 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Changes of a policy. `doors` are lines of invariants.csv, added (`+ …`) or removed (`− …`).
+    """Changes of a policy. `invariants` are lines of invariants.csv, added (`+ …`) or removed (`− …`).
 
     `unknown` is the reason why the changes are unknown.
     """
 
     turns: tuple[Turn, ...]
-    doors: tuple[str, ...] = ()
+    invariants: tuple[str, ...] = ()
     unknown: str = ""
 
     @property
     def reversed(self) -> Changes:
         turned = {"+": "−", "−": "+", "-": "+"}
         return Changes(tuple(turn.reversed for turn in self.turns),
-                       tuple(turned.get(line[:1], line[:1]) + line[1:] for line in self.doors), self.unknown)
+                       tuple(turned.get(line[:1], line[:1]) + line[1:] for line in self.invariants), self.unknown)
 
     def count(self, kind: str) -> int:
         return sum(turn.kind == kind for turn in self.turns)
