@@ -94,6 +94,14 @@ class LineSchema(StrictSchema):
     facts = fields.List(fields.Nested(FactSchema), required=True)
 
 
+class RoleOfGroupSchema(StrictSchema):
+    """A rule that gives a role to a group of an identity provider, at the login of each member."""
+
+    file = fields.String(required=True)
+    line = fields.Integer(required=True)
+    rule = fields.String(required=True)
+
+
 class RuleInCodeSchema(StrictSchema):
     """A rule in code, which no policy can override; `status` is the answer if it does not hold."""
 
@@ -144,6 +152,8 @@ class ExplanationSchema(StrictSchema):
     role = fields.String(required=True)
     kind = fields.String(required=True, metadata={"enum": ["user", "service", "guest"]})
     roles = fields.List(fields.String(), required=True)
+    given_by = fields.Nested(RoleOfGroupSchema, required=True, allow_none=True, metadata={
+        "description": "The rule by which a group of the user has the role; null also if you may not see the groups."})
     permission = fields.String(required=True)
     object = fields.String(required=True, allow_none=True)
     object_name = fields.String(required=True, allow_none=True)
@@ -232,7 +242,10 @@ def explained(call: Call) -> dict[str, Any]:
         called=names.called(served)))
     refuse_to_tell(call, prediction, person, collection)
     name = names.of("users", person["id"]) if person is not None else ""
-    return withheld(call, {**prediction.as_json(), "as_name": name or None,
+    told = prediction.as_json()
+    if "groups" in hidden:
+        told["given_by"] = None
+    return withheld(call, {**told, "as_name": name or None,
                            "would_allow": [one.as_json() for one in _openings(call, prediction.question, person)]})
 
 
