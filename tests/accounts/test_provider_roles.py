@@ -164,3 +164,11 @@ def test_the_doctor_names_groups_that_no_login_grants(tmp_path, provider, granti
     assert names in found.detail
     without = checks.check(Installation(Settings.load(tmp_path, {}, {}), None))
     assert (without.state, "off: oidc is not set; no login grants" in without.detail) == (State.DEGRADED, True)
+
+
+def test_the_console_shows_where_the_role_comes_from(ruled, given, provider, user):
+    assert role_after(ruled, given, provider, user, ["editors"]) == "editor"
+    admin = visit(ruled, "admin")
+    why = admin.page(f"/console/why?as={user.id}&permission=article.publish").text
+    assert "from the login with an identity provider, by rule roles.csv:17: g, oidc:team/editors, editor" in why
+    assert "by rule roles.csv:17, at the login" in admin.page("/console/people/review?role=editor").text
