@@ -61,7 +61,7 @@ class RoleOfGroup:
 
     def as_json(self) -> dict[str, str | int]:
         """Returns the line as plain data."""
-        return {"file": self.file, "line": self.line, "rule": str(self)}
+        return {"file": self.file, "line": self.line, "group": self.group, "role": self.role}
 
 
 def declared(files: Mapping[str, bytes]) -> tuple[str, ...]:

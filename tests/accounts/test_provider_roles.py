@@ -131,10 +131,11 @@ def test_a_new_account_has_the_role_of_its_group(instance_folder, database_url, 
 
 def test_explain_and_the_review_name_the_line_to_those_who_may_see_the_groups(ruled, given, provider, user):
     assert role_after(ruled, given, provider, user, ["editors"]) == "editor"
-    place = {"file": "roles.csv", "line": 17, "rule": LINES[0]}
+    place = {"file": "roles.csv", "line": 17, "group": "oidc:team/editors", "role": "editor"}
     admin = caller_of(ruled, "admin")
     told = admin.get(f"/api/admin/policy/explain?as={user.email}&permission=article.publish").json
     assert told["given_by"] == place
+    assert admin.get("/api/admin/policy").json["groups"][0] == place
     reviewed = admin.get("/api/admin/policy/review?role=editor").json["items"]
     [entry] = [one for one in reviewed if one["id"] == user.id]
     assert entry["roles"][0]["how"] == ["stored", "given to oidc:team/editors by roles.csv:17"]
