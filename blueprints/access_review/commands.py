@@ -174,7 +174,7 @@ class _Review:
             self.users += 1
             key = f"user:{account.id}"
             remark = DISABLED if key in disabled else None
-            for holding in self._held.of(key, account.role):
+            for holding in self._held.of(key, account.role, account.groups):
                 yield self._row(key, holding, account, remark)
         for key in self.missing:
             lent: tuple[Holding | None, ...] = self._held.lent(key) or (None,)

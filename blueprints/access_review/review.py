@@ -32,7 +32,8 @@ _MADE_OF: Mapping[str, Any] = {"audit.view": Audit, "session.view": Session, "to
 class HoldingSchema(StrictSchema):
     role = fields.String(required=True)
     how = fields.List(fields.String(), required=True, metadata={
-        "description": "The sources of the role: `stored`, `inherited from editor`, `lent by roles.csv:14`."})
+        "description": "The sources of the role: `stored`, `inherited from editor`, `lent by roles.csv:14`, `given to "
+                       "oidc:team/staff by roles.csv:15`. The last one is left out if you may not see the groups."})
 
 
 class _UserSchema(StrictSchema):
@@ -93,7 +94,7 @@ def review(call: Call) -> dict[str, Any]:
 
 
 def _entry(user: dict[str, Any], held: Holdings, used: Account) -> dict[str, Any]:
-    key = f"user:{user['id']}"
-    return {**user, "roles": [{"role": one.role, "how": list(one.how)} for one in held.of(key, user["role"])],
+    key, groups = f"user:{user['id']}", used.groups if "email" in user else ()
+    return {**user, "roles": [{"role": one.role, "how": list(one.how)} for one in held.of(key, user["role"], groups)],
             "lines": [*(rule.place for rule in held.lines(key)), *held.links(key)],
             "last_login": used.last_login, "last_use": used.last_use, "tokens": used.tokens}

@@ -27,6 +27,7 @@ class Account(NamedTuple):
     last_login  from the audit log, as far back as it goes, and the present sessions; None: not known
     last_use    the last audit row, refresh of a session, or use of a service token; None: not known
     tokens      number of valid service tokens
+    groups      the user's groups
     """
 
     id: str
@@ -37,6 +38,7 @@ class Account(NamedTuple):
     last_login: str | None
     last_use: str | None
     tokens: int
+    groups: tuple[str, ...]
 
 
 def accounts() -> Iterator[Account]:
@@ -78,15 +80,16 @@ def _accounts() -> pw.ModelSelect[Any]:
                         _last(Audit, Audit.time, theirs, *login), _last(Session, Session.created_at, *_owned(Session)),
                         _last(Audit, Audit.time, theirs), _last(Session, Session.last_used_at, *_owned(Session)),
                         _last(ServiceToken, ServiceToken.last_used_at, *_owned(ServiceToken)),
-                        ServiceToken.select(pw.fn.COUNT(ServiceToken.id)).where(*_owned(ServiceToken), valid))
+                        ServiceToken.select(pw.fn.COUNT(ServiceToken.id)).where(*_owned(ServiceToken), valid),
+                        User.groups)
             .join(Tenant, on=(Tenant.id == User.tenant_id))
             .where(User.id > Bind("after"), User.erased_at.is_null()).order_by(User.id).limit(AT_ONCE))
 
 
 def _account(row: Sequence[Any]) -> Account:
-    id, tenant, email, role, active, login, opened, last_write, refreshed, used, tokens = row
+    id, tenant, email, role, active, login, opened, last_write, refreshed, used, tokens, groups = row
     return Account(id, tenant, email, role, bool(active), _latest(login, opened),
-                   _latest(login, opened, last_write, refreshed, used), tokens)
+                   _latest(login, opened, last_write, refreshed, used), tokens, tuple(User.groups.python_value(groups)))
 
 
 def _last(table: type[Table], time: pw.Field, *where: pw.Expression) -> pw.ModelSelect[Any]:
