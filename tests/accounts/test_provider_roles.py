@@ -173,3 +173,6 @@ def test_the_console_shows_where_the_role_comes_from(ruled, given, provider, use
     why = admin.page(f"/console/why?as={user.id}&permission=article.publish").text
     assert "from the login with an identity provider, by rule roles.csv:17: g, oidc:team/editors, editor" in why
     assert "by rule roles.csv:17, at the login" in admin.page("/console/people/review?role=editor").text
+    roles = admin.page("/console/people/roles").text
+    assert "Role at the login" in roles
+    assert "oidc:team/editors" in roles and "oidc:other/admins" in roles
