@@ -508,6 +508,15 @@ def test_a_provider_that_is_away_is_a_clean_503(api, provider, user, caplog):
     assert api.test_client().get("/api/articles").status_code == 200
 
 
+@pytest.mark.parametrize("path", ["/api/health", "/", "/.well-known/authzen-configuration"])
+def test_what_works_without_the_database_works_without_the_provider(api, provider, user, path):
+    """A monitor with such a token would otherwise take the service for broken. The caller counts as a guest."""
+    assert program(api, "nonsense").get(path).status_code == 401
+    provider.misbehave["/jwks"] = raw(b"HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n")
+    answer = program(api, provider.access_token()).get(path)
+    assert (answer.status_code, answer.get_data()) == (200, api.test_client().get(path).get_data()), answer.text
+
+
 def test_a_provider_that_hangs_holds_half_of_the_threads(instance_folder, database_url, given, provider, user):
     provider.misbehave = {"/.well-known/openid-configuration": lambda handler: time.sleep(3)}
     with app_with(instance_folder, database_url, provider, audience=API, timeout=1.0) as app:

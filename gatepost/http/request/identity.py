@@ -50,10 +50,17 @@ def identify(services: Services, request: Request) -> tuple[Principal, str | Non
 
 
 def identify_if_possible(services: Services, request: Request) -> tuple[Principal, str | None]:
-    """Identifies the caller of an endpoint that works without the database: the guest while it is unavailable."""
+    """Identifies the caller of an endpoint that works without the database: the guest while it is unavailable.
+
+    The same holds while a feature cannot check a token.
+    """
     if "HTTP_AUTHORIZATION" in request.environ:
-        with suppress(Unavailable, TimedOut), services.database.connected():
-            return identify(services, request)
+        try:
+            with suppress(Unavailable, TimedOut), services.database.connected():
+                return identify(services, request)
+        except Problem as problem:
+            if problem.code not in ("unavailable", "overloaded"):
+                raise
     return guest(services.guest_tenant), None
 
 
