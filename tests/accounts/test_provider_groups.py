@@ -72,7 +72,24 @@ def test_a_name_that_does_not_fit_is_left_out(grouped, given, provider, user, ca
     provider.claims = {"realm_access": {"roles": ["fits", "x" * 60, "a\u202eb", "", "fits"]}}
     log_in(visit(grouped), provider)
     assert groups(given, user) == ["local", "oidc:other/kept", "oidc:team/fits"]
-    assert "too long or not visible" in caplog.text
+    assert "has 3 groups whose names are too long" in caplog.text
+
+
+@pytest.mark.parametrize("name", ["editors\u00a0", "editors\u3000", "editors ", "a  b", "a\u2003b"])
+def test_a_name_is_not_corrected(grouped, given, provider, user, name):
+    """Otherwise the members of one group would be those of another one at the provider."""
+    provider.claims = {"realm_access": {"roles": [name]}}
+    log_in(visit(grouped), provider)
+    assert groups(given, user) == ["local", "oidc:other/kept"]
+
+
+@pytest.mark.parametrize(("name", "known"), [
+    ("/editors", "editors"), ("//editors", "/editors"), ("editors/", "editors/"), (" editors", " editors"),
+    ("/a/b", "a/b"), ("oidc:team/a", "oidc:team/a")])
+def test_only_the_beginning_of_a_path_is_left_out(grouped, given, provider, user, name, known):
+    provider.claims = {"realm_access": {"roles": [name]}}
+    log_in(visit(grouped), provider)
+    assert groups(given, user) == ["local", "oidc:other/kept", f"oidc:team/{known}"]
 
 
 def test_a_claim_may_have_dots_in_its_name(instance_folder, database_url, given, provider, user):

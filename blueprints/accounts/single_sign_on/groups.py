@@ -105,16 +105,24 @@ def _said(provider: Provider, claims: Mapping[str, Any]) -> list[str] | str:
     value = _found(claims, provider.groups_claim)
     if not isinstance(value, list) or not all(isinstance(group, str) for group in value):
         return f"the token has no list in the claim {provider.groups_claim}"
-    groups, misfits = dict[str, None](), 0
-    for group in value:
-        name = group.strip("/ ")
-        try:
-            groups[str(Name(maximum=LONGEST_GROUP).deserialize(f"{prefix(provider)}{name}" if name else name))] = None
-        except ValidationError:
-            misfits += 1
-    if misfits:
-        log.warning("a login with %s has %s groups whose names are too long or not visible", provider.name, misfits)
-    return list(groups)
+    names_of_groups = [_name(provider, group) for group in value]
+    if misfits := names_of_groups.count(None):
+        log.warning("a login with %s has %s groups whose names are too long, or have characters or blanks that are not "
+                    "accepted", provider.name, misfits)
+    return list(dict.fromkeys(name for name in names_of_groups if name is not None))
+
+
+def _name(provider: Provider, group: str) -> str | None:
+    """Returns the name of a group here; None if it does not fit.
+
+    A name is used as it is: corrected, it could be that of another group, which may have more rights.
+    """
+    name = group.removeprefix("/")  # Keycloak can send paths
+    text = f"{prefix(provider)}{name}"
+    try:
+        return text if name and Name(maximum=LONGEST_GROUP).deserialize(text) == text else None
+    except ValidationError:
+        return None
 
 
 def _found(claims: Mapping[str, Any], path: str) -> Any:
