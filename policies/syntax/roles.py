@@ -23,8 +23,8 @@ OWNER = "owner"  # the shipped role below admin that looks after users; a policy
 ROLE = re.compile(r"[a-z][a-z0-9_-]{0,31}")
 LONGEST_ROLE = 32  # characters
 GROUP_PREFIX = "oidc:"  # of the groups that identity providers grant: oidc:<provider>/<group>
-# Letters that mean something to Casbin's reader of lines are left out.
-GROUP = re.compile(r"oidc:[a-z][a-z0-9_]*/(?=\S)[\w./:@&+ -]+(?<=\S)", re.ASCII)
+# Letters that mean something to Casbin's reader of lines are left out. Users have no groups with two blanks in a row.
+GROUP = re.compile(r"oidc:[a-z][a-z0-9_]*/(?=\S)(?!.*  )[\w./:@&+ -]+(?<=\S)", re.ASCII)
 LONGEST_GROUP = 64  # characters, of a group of a user
 MOST_ROLES = 100
 # Casbin gives up silently on a chain of ten links.

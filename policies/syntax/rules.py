@@ -96,7 +96,7 @@ class Lines:
     rules: list[Rule] = field(default_factory=list)
     scopes: list[ScopeRule] = field(default_factory=list)
     links: list[RoleLink] = field(default_factory=list)
-    groups: list[RoleOfGroup] = field(default_factory=list)
+    groups: dict[str, RoleOfGroup] = field(default_factory=dict)
     remarks: list[Finding] = field(default_factory=list)
     left_out: list[Rule | ScopeRule] = field(default_factory=list)
 
@@ -143,7 +143,7 @@ class Reader:
             elif kind == "p2":
                 self.lines.scopes.append(ScopeRule(file, number, *columns))
             elif columns[0].startswith(GROUP_PREFIX):
-                self.lines.groups.append(RoleOfGroup(file, number, *columns))
+                self.lines.groups[columns[0]] = RoleOfGroup(file, number, *columns)
             else:
                 self.lines.links.append(RoleLink(file, number, *columns))
 
@@ -160,7 +160,7 @@ class Reader:
             self.lines.remarks.append(Finding(file, number, f"{quoted(act)}: {why}; this rule has no effect{also}",
                                               "warning"))
         named = {rule.sub for rule in (*self.lines.rules, *self.lines.left_out) if isinstance(rule, Rule)}
-        named |= {link.inherits for link in self.lines.links} | {one.role for one in self.lines.groups}
+        named |= {link.inherits for link in self.lines.links} | {one.role for one in self.lines.groups.values()}
         idle = {link.name: link for link in reversed(self.lines.links) if link.name not in named}
         for name, (number, message) in self._strangers.items():
             if number > MOST_ALIKE:
@@ -228,10 +228,10 @@ class Reader:
         """Describes what is wrong with a line that gives a role to a group; None if nothing is."""
         if not GROUP.fullmatch(group) or len(group) > LONGEST_GROUP:
             return (f"{quoted(group)} is no group of an identity provider; write oidc:<provider>/<group> with ASCII "
-                    f"letters, digits, blanks and . _ - / : @ & +, at most {LONGEST_GROUP} characters")
+                    f"letters, digits, single blanks and . _ - / : @ & +, at most {LONGEST_GROUP} characters")
         if role == GUEST:
             return f"no user can have the role {GUEST}; write another role"
-        given = next((one for one in self.lines.groups if one.group == group), None)
+        given = self.lines.groups.get(group)
         return f"{quoted(group)} gets a role already, by {given.place}; one line a group" if given else None
 
     def _wrong_role(self, file: str, kind: str, columns: list[str]) -> str | None:

@@ -63,6 +63,7 @@ def test_casbin_reads_the_line_as_a_link_that_no_caller_has():
     ("g, oidc:Team/a, editor", "is no group of an identity provider"),
     ("g, oidc:team/, editor", "is no group of an identity provider"),
     ("g, oidc:team/a(b), editor", "is no group of an identity provider"),
+    ("g, oidc:team/a  b, editor", "single blanks"),
     (f"g, oidc:team/{'a' * 60}, editor", "at most 64 characters"),
     ("g, editor, oidc:team/a", "is no role"),
     ("p, oidc:team/a, article.view, own, allow", "inGroup(r.sub, 'name')"),
