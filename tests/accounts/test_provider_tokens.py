@@ -356,6 +356,8 @@ FORGERIES = {
     "not valid yet": lambda p: p.access_token(nbf=int(time.time()) + 3600),
     "one that never ends": lambda p: rewritten(p, exp=float("inf")),
     "half a character as sub": lambda p: rewritten(p, sub="\ud800"),
+    "a program alone, with the id of a user": lambda p: p.access_token(client_id=SUBJECT),
+    "a program alone, named as in an ID token": lambda p: p.access_token(client_id=None, azp=SUBJECT),
     **{f"without {name}": lambda p, name=name: p.access_token(**{name: None})
        for name in ("sub", "iat", "jti", "client_id")},
     **{f"{name} as {str(value)[:20]!r}": lambda p, name=name, value=value: rewritten(p, **{name: value})
