@@ -167,6 +167,21 @@ def test_the_doctor_names_groups_that_no_login_grants(tmp_path, provider, granti
     assert (without.state, "off: oidc is not set; no login grants" in without.detail) == (State.DEGRADED, True)
 
 
+@pytest.mark.parametrize(("entries", "line", "named"), [
+    ({}, "g, oidc:team/editors, editor", True), ({"create_users": True}, "", True), ({}, "", False),
+    ({"role": "guest"}, "g, oidc:team/editors, editor", True), ({"role": "user"}, "g, oidc:team/a, editor", False)])
+def test_the_doctor_names_a_role_that_the_policy_does_not_have(tmp_path, provider, entries, line, named):
+    """Who leaves the last group would keep the role of that group, and nobody could get an account."""
+    shutil.copytree(SHIPPED, tmp_path / "policies")
+    if line:
+        add_line(tmp_path / "policies" / "roles.csv", line)
+    team = {"issuer": provider.issuer, "client_id": "c", "private": True, "groups_claim": "groups", "role": "member"}
+    settings = Settings.load(tmp_path, {"public_url": "http://localhost", "oidc": {"team": {**team, **entries}}}, {})
+    found = checks.check(Installation(settings, None))
+    assert (found.state, "for users: set oidc.team.role" in found.detail) == (
+        State.DEGRADED if named else State.OK, named), found
+
+
 def test_the_console_shows_where_the_role_comes_from(ruled, given, provider, user):
     assert role_after(ruled, given, provider, user, ["editors"]) == "editor"
     admin = visit(ruled, "admin")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from gatepost.features import Installation
 from gatepost.health.check_result import CheckResult, State
 from policies.loading.loader import read_files
-from policies.syntax.roles import GROUP_PREFIX, named_groups
+from policies.syntax.roles import GROUP_PREFIX, GUEST, declared, named_groups
 from settings import Settings
 
 from . import configured, groups
@@ -16,7 +18,8 @@ from .issuers import Issuer
 def check(installation: Installation) -> CheckResult:
     """Reads the discovery document and the keys of each provider, and the policy's lines about their groups."""
     settings = installation.settings
-    without_effect = _without_effect(settings)
+    files = read_files(settings.policies, {}, [])
+    without_effect = _without_effect(settings, files)
     if not settings.oidc:
         if without_effect:
             return CheckResult(State.DEGRADED, f"off: oidc is not set; {'; '.join(without_effect)}")
@@ -25,7 +28,7 @@ def check(installation: Installation) -> CheckResult:
         return CheckResult(State.DEGRADED, "off: oidc is set, but not public_url")
     if not settings.console:
         return CheckResult(State.DEGRADED, "nobody can log in or connect an identity: oidc is set, but console is off")
-    wrong = without_effect
+    wrong = [*without_effect, *_missing_roles(settings, files)]
     for provider in configured.providers(settings).values():
         issuer = Issuer(provider)
         try:
@@ -42,11 +45,19 @@ def check(installation: Installation) -> CheckResult:
         f"; access tokens for the API: {', '.join(access)}" if access else ""))
 
 
-def _without_effect(settings: Settings) -> list[str]:
+def _missing_roles(settings: Settings, files: Mapping[str, bytes]) -> list[str]:
+    """Returns sentences about roles that logins give by the settings, and that the policy does not have."""
+    roles, named = {*declared(files)} - {GUEST}, named_groups(files)
+    return [f"the policy has no role {provider.role} for users: set oidc.{provider.name}.role"
+            for provider in configured.providers(settings).values() if provider.role not in roles
+            and (provider.create_users or any(name.startswith(groups.prefix(provider)) for name in named))]
+
+
+def _without_effect(settings: Settings, files: Mapping[str, bytes]) -> list[str]:
     """Returns sentences about groups to which the policy gives a role, and that no login grants."""
     granting = tuple(groups.prefix(provider) for provider in configured.providers(settings).values()
                      if provider.groups_claim)
-    names = [name for name in named_groups(read_files(settings.policies, {}, [])) if not name.startswith(granting)]
+    names = [name for name in named_groups(files) if not name.startswith(granting)]
     return [f"no login grants the group {name}, to which the policy gives a role: set "
             f"oidc.{name.removeprefix(GROUP_PREFIX).partition('/')[0]}.groups_claim, or remove the line"
             for name in names]
