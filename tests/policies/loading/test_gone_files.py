@@ -97,6 +97,15 @@ def test_it_says_what_to_do(directory: Path) -> None:
         "accept the files as they are: gatepost policy accept")
 
 
+def test_a_file_that_only_gives_roles_to_groups_is_missed(directory: Path) -> None:
+    """Without a line for a provider, a login takes no role away any more."""
+    (directory / "own.csv").write_text("g, oidc:team/editors, editor\n# end\n")
+    watcher = watching(directory)
+    (directory / "own.csv").unlink()
+    assert "own.csv: the file is gone" in settle(watcher)
+    assert [line.group for line in watcher.current.roles.groups] == ["oidc:team/editors"]
+
+
 @pytest.mark.parametrize("lines", [GIVEN_ALREADY, "# end\n"], ids=["lines that give nothing more", "no lines"])
 def test_it_is_no_fault_where_everybody_may_do_what_they_might_before(directory: Path, lines: str) -> None:
     (directory / "own.csv").write_text(lines)

@@ -41,7 +41,17 @@ def test_a_group_is_no_role_and_changes_no_decision():
     assert "oidc:team/a" not in after.roles
     assert after.roles.closure("oidc:team/a") == {"oidc:team/a"}
     assert after.roles.names == before.roles.names
-    assert decide_alike(before, after)
+    assert not diff(before, after).all
+
+
+def test_another_role_at_the_login_is_another_answer():
+    """Otherwise a lost file with such lines would not be missed."""
+    one, other = "g, oidc:team/a, editor", "g, oidc:team/b, manager"
+    policy = assembled(RULES, [*LINKS, one, other])
+    assert decide_alike(policy, assembled(RULES, [one, other, *LINKS]))
+    for links in (LINKS, [*LINKS, one], [*LINKS, other, one], [*LINKS, "g, oidc:team/a, user", other]):
+        assert not decide_alike(policy, assembled(RULES, links))
+        assert not decide_alike(assembled(RULES, links), policy)
 
 
 def test_casbin_reads_the_line_as_a_link_that_no_caller_has():
