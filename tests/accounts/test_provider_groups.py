@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from blueprints.accounts.single_sign_on import identities
 from gatepost.testing import log_in as caller_of
 from models.tables.audit import Audit
 from models.tables.identity import Identity
 from models.tables.user import User
 from tests.accounts.conftest import app_with
 from tests.accounts.phones import enrol
-from tests.accounts.test_single_sign_on import SUBJECT, begin, log_in, sessions
+from tests.accounts.test_single_sign_on import begin, connect, log_in, sessions
 from tests.http.console.pages import visit
 from tests.policies.editing import add_line
 
@@ -24,7 +25,7 @@ def grouped(instance_folder, database_url, provider):
 @pytest.fixture
 def user(given, provider):
     user = given.user("user", groups=["local", "oidc:team/old", "oidc:other/kept"])
-    given.row(Identity(owner_id=user.id, issuer=provider.issuer, subject=SUBJECT))
+    connect(given, provider, user)
     return user
 
 
@@ -120,6 +121,22 @@ def test_an_identity_that_is_disconnected_leaves_no_groups(grouped, given, provi
     row = next(one for one in caller.get("/api/profile/identities").json["data"] if one["provider"] == "team")
     assert caller.delete(f"/api/profile/identities/{row['id']}").status_code == 204
     assert groups(given, user) == ["local", "oidc:other/kept"]
+
+
+@pytest.mark.both_databases
+def test_an_identity_that_is_disconnected_in_between_brings_no_groups(grouped, given, provider, user, monkeypatch):
+    """They would stay, because no other login with the provider could take them."""
+    attach = identities._attach
+
+    def disconnected(*arguments):
+        Identity.delete().where(Identity.owner_id == user.id).execute()
+        return attach(*arguments)
+
+    provider.claims = {"realm_access": {"roles": ["editors"]}}
+    monkeypatch.setattr(identities, "_attach", disconnected)
+    assert log_in(visit(grouped), provider).status_code == 403
+    assert groups(given, user) == ["local", "oidc:team/old", "oidc:other/kept"]
+    assert not sessions(given, user)
 
 
 def test_a_new_account_has_its_groups(instance_folder, database_url, given, provider):

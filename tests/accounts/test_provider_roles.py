@@ -18,7 +18,7 @@ from policies import SHIPPED
 from settings import Settings
 from tests.accounts.conftest import app_with
 from tests.accounts.provider import parameters
-from tests.accounts.test_single_sign_on import SUBJECT, begin, log_in
+from tests.accounts.test_single_sign_on import SUBJECT, begin, connect, log_in
 from tests.http.console.pages import visit
 from tests.policies.editing import add_line
 
@@ -42,7 +42,7 @@ def ruled(instance_folder, database_url, provider):
 @pytest.fixture
 def user(given, provider):
     user = given.user("user", groups=["local", "oidc:team/old"])
-    given.row(Identity(owner_id=user.id, issuer=provider.issuer, subject=SUBJECT))
+    connect(given, provider, user)
     return user
 
 

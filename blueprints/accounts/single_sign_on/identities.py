@@ -212,8 +212,8 @@ def prepare(call: Call) -> None:
     if not login.get("mfa") and services.next_steps:
         call.login, owner = login, user
         services.database.transact(lambda: _attach(login, owner))  # a next step opens the session elsewhere
-        roles = call.access.policy.roles
-        user = services.database.transact(lambda: _with_groups(owner, provider, claims, roles))
+        roles, is_known = call.access.policy.roles, identity is not None
+        user = services.database.transact(lambda: _with_groups(owner, provider, claims, roles, is_known))
         for next_step in services.next_steps:
             next_step(call, user)
     call.prepared = Ready(provider, claims, login, profile)
@@ -239,9 +239,15 @@ def start(call: Call) -> None:
     call.write.note = f"with {provider.name}"
 
 
-def _with_groups(user: User, provider: Provider, claims: Mapping[str, Any], roles: Roles) -> User:
-    """Returns the user as stored, with groups and role of the login. Raises `Problem` for a disabled one."""
+def _with_groups(user: User, provider: Provider, claims: Mapping[str, Any], roles: Roles, is_known: bool) -> User:
+    """Returns the user as stored, with groups and role of the login.
+
+    Raises `Problem` for a disabled user, and if an identity that was known is no longer that of the user.
+    """
     groups.lock_before(user, provider, roles)
+    identity = Identity.find(provider.issuer, claims["sub"], lock=True)
+    if (None if identity is None else identity.owner_id) != (user.id if is_known else None):
+        raise failed(provider, "the identity was connected or disconnected meanwhile", BEGIN_AGAIN)
     stored = Rows(User, user.tenant_id).find(user.id, lock=True)
     if stored is None or not stored.active:
         raise failed(provider, "the account is disabled", DISABLED)
