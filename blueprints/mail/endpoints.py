@@ -12,6 +12,7 @@ from marshmallow import fields
 
 from gatepost import Call, Problem, Routes, Rows, StrictSchema, Text
 from gatepost.http.pipeline.limiting import count_for_the_day
+from gatepost.http.security import passwords
 from models.base import new_id
 from models.records.mailboxes import mailbox
 from models.tables.user import User
@@ -54,7 +55,13 @@ class SentSchema(StrictSchema):
     hours = fields.Integer(required=True, metadata={"description": "Hours that a mailed link is valid."})
 
 
-class VerificationSchema(StrictSchema):
+class PasswordOfAccountSchema(StrictSchema):
+    password = Text(maximum=passwords.LONGEST, load_only=True, allow_none=True, metadata={
+        "description": "The password of the account: not needed with a session of it.",
+        "example": "seven green lanterns"})
+
+
+class VerificationSchema(PasswordOfAccountSchema):
     token = Text(required=True, maximum=_LONGEST_TOKEN)
 
 
@@ -133,10 +140,15 @@ def request_verification(call: Call) -> dict[str, Any]:
     return {"hours": verifications.HOURS}
 
 
+def _prepare_verification(call: Call) -> None:
+    verifications.prepare(call, call.body["token"], call.body.get("password"))
+
+
 @verification_routes.post("/api/email-verifications", public="the token of the link is the credential",
-                          body=VerificationSchema(), status=204, secret=True, tight=True, problems=(404,),
-                          recorded="profile.verify_email", largest_body=_LARGEST_BODY,
+                          body=VerificationSchema(), status=204, secret=True, tight=True, problems=(403, 404),
+                          prepare=_prepare_verification, recorded="profile.verify_email", largest_body=_LARGEST_BODY,
                           operation="email_verification_use")
 def verify(call: Call) -> None:
-    """Verify the address of a user with the token of a link: it starts no session."""
+    """Verify the address of a user with the token of a link, and with their password or session: it starts no session.
+    """
     verifications.use(call, call.body["token"])

@@ -71,8 +71,9 @@ def verification(settings: Settings, url: str, hours: int) -> Letter:
     name = service(settings)
     return Letter(Message("Verify your e-mail address for {service}", service=name), (
         Message("Verify that this is the e-mail address of your account on {service} here:", service=name), url,
-        _valid(hours), Message("If you did not enter this address on {service}, do not verify it: "
-                               "somebody else entered it.", service=name)))
+        _valid(hours), Message("The page asks for the password of your account, unless you are logged in."),
+        Message("If you did not enter this address on {service}, do not verify it: somebody else entered it.",
+                service=name)))
 
 
 def _valid(hours: int) -> Message:

@@ -666,6 +666,11 @@ export interface components {
             hours: number;
         };
         Verification: {
+            /**
+             * @description The password of the account: not needed with a session of it.
+             * @example seven green lanterns
+             */
+            password?: string | null;
             token: string;
         };
         FindingOfHealth: {
