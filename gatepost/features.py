@@ -119,6 +119,9 @@ class Feature:
     caller      name → an attribute of the caller, for rules
     next_step   takes the call of a login and its user, after the password was checked and before the session opens, in
                 no transaction. Raises `Problem` (`login_incomplete`) if the login needs another step
+    drop_credentials  takes the call and a user whose address a mailed link has proved for the first time, in the
+                transaction of the link; removes what else lets anyone log in to the account. Returns what it removed,
+                as texts such as `passkeys (2)`
     """
 
     name: str
@@ -143,6 +146,7 @@ class Feature:
     demo: Callable[[Installation, Tenant], None] | str | None = None
     caller: Mapping[str, CallerAttribute] = field(default_factory=dict)
     next_step: Callable[[Call, User], None] | str | None = None
+    drop_credentials: Callable[[Call, User], Iterable[str]] | str | None = None
 
     def call(self, part: Callable[..., Any] | str, *arguments: object) -> Any:
         """Calls a part of this feature, and imports it first if it is given as text. Raises FeatureError."""
@@ -216,6 +220,11 @@ class Features:
         """Returns the functions that may ask for another step of a login."""
         return tuple(partial(feature.call, feature.next_step) for feature in self._features
                      if feature.next_step is not None)
+
+    def droppers(self) -> tuple[Callable[[Call, User], Iterable[str]], ...]:
+        """Returns the functions that remove credentials of a user whose address is proved for the first time."""
+        return tuple(partial(feature.call, feature.drop_credentials) for feature in self._features
+                     if feature.drop_credentials is not None)
 
     def made(self, services: Services) -> Iterator[tuple[str, object]]:
         """Yields (name of the feature, its object that lives as long as the app). Raises FeatureError."""

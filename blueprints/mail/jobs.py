@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -118,7 +119,7 @@ def password_changed(task: Task) -> None:
     """Tell a user that their password was changed."""
     from . import letters
 
-    _notify(task, letters.password_changed)
+    _notify(task, partial(letters.password_changed, dropped=bool(task.payload.get("dropped"))))
 
 
 @Mailing

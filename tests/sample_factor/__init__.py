@@ -45,6 +45,15 @@ def next_step(call: Call, user: User) -> None:
         Fault("login_incomplete", "Send the code.", meta={"challenge": challenge})])
 
 
+def drop_challenges(call: Call, user: User) -> list[str]:
+    """Removes the challenges of a user who takes an account over."""
+    challenges = call.services.feature("factor")
+    mine = [challenge for challenge, id in challenges.items() if id == user.id]
+    for challenge in mine:
+        del challenges[challenge]
+    return [f"challenges ({len(mine)})"] if mine else []
+
+
 class CodeSchema(StrictSchema):
     challenge = fields.String(required=True)
     code = fields.String(required=True)
@@ -84,8 +93,9 @@ def age(session: Session) -> int:
 
 
 feature = Feature(
-    name="factor", extends={"console": "tests.sample_factor.pages"}, 
+    name="factor", extends={"console": "tests.sample_factor.pages"},
     make=lambda services: Challenges(), next_step=next_step,
+    drop_credentials=drop_challenges,
     caller={
         "mfa": CallerAttribute(bool, has_second_factor, True, lambda value: 'acr_values="mfa"'),
         "auth_age": CallerAttribute(int, age, 0, lambda seconds: f'max_age="{seconds}"', least=0),

@@ -16,13 +16,14 @@ from settings.providers import Provider
 
 log = logging.getLogger("gatepost.single_sign_on")
 
+_PREFIX = "oidc:"
 _LONGEST = 64  # characters of a group of a user
 _MISSING = object()
 
 
 def prefix(provider: Provider) -> str:
     """Returns the beginning of the names of a provider's groups."""
-    return f"oidc:{provider.name}/"
+    return f"{_PREFIX}{provider.name}/"
 
 
 def refresh(user: User, provider: Provider, claims: Mapping[str, Any]) -> None:
@@ -36,24 +37,29 @@ def refresh(user: User, provider: Provider, claims: Mapping[str, Any]) -> None:
     if isinstance(groups, str):
         log.warning("a login with %s changes no group: %s", provider.name, groups)
     else:
-        _replace(user, provider, groups)
+        _replace(user, prefix(provider), provider.name, groups)
 
 
 def remove(user: User, provider: Provider) -> None:
     """Removes the user's groups of this provider, in a transaction that has locked the user."""
-    _replace(user, provider, ())
+    _replace(user, prefix(provider), provider.name, ())
 
 
-def _replace(user: User, provider: Provider, groups: Sequence[str]) -> None:
+def remove_all(user: User) -> None:
+    """Removes the user's groups of every provider, also of those that are no longer in the settings."""
+    _replace(user, _PREFIX, "all providers", ())
+
+
+def _replace(user: User, prefix: str, provider: str, groups: Sequence[str]) -> None:
     before = list(user.groups)
-    after = [*(group for group in before if not group.startswith(prefix(provider))), *groups]
+    after = [*(group for group in before if not group.startswith(prefix)), *groups]
     if len(after) > MOST_GROUPS:
-        log.warning("a login with %s changes no group: the user would have more than %s", provider.name, MOST_GROUPS)
+        log.warning("a login with %s changes no group: the user would have more than %s", provider, MOST_GROUPS)
     elif set(after) != set(before):
         user.groups = after
         Rows(User, user.tenant_id).save(user)
         add(tenant_id=user.tenant_id, principal="system:single_sign_on", role="system", action="update",
-            resource="user", resource_id=user.id, result="allowed", reason=f"groups of {provider.name}")
+            resource="user", resource_id=user.id, result="allowed", reason=f"groups of {provider}")
 
 
 def _said(provider: Provider, claims: Mapping[str, Any]) -> list[str] | str:

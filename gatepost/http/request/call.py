@@ -130,6 +130,7 @@ class Write:
     facts     further facts for the audit event, as JSON
     changes   event → ids of its rows, for events that have a subscriber
     enqueued  True if it has written jobs, which may start after the commit
+    dropped   credentials of the user that were removed besides, for the audit event and notices
     acted_as  the user in whose name the audit log records the call, such as the user who logs in; None: the caller
     setting   the fields that it sets and that need a permission of their own
     """
@@ -145,6 +146,7 @@ class Write:
     facts: str | None = None
     changes: dict[str, list[str]] = field(default_factory=dict)
     enqueued: bool = False
+    dropped: tuple[str, ...] = ()
     acted_as: Principal | None = None
     setting: Setting = NOTHING_SET
 
@@ -298,6 +300,7 @@ class Services(Process):
     made          objects of features that live as long as the app, by the name of the feature
     caller        attributes of the caller that features declare, by name
     next_steps    functions of features that may ask for another step of a login
+    droppers      functions of features that remove credentials of a user whose address is proved for the first time
     long_answers  concurrency limit of exports that are being sent, by payer
     large_bodies  concurrency limit of large bodies that are being read, by network
     """
@@ -325,6 +328,7 @@ class Services(Process):
     made: dict[str, object] = field(default_factory=dict)
     caller: Mapping[str, CallerAttribute] = field(default_factory=dict)
     next_steps: tuple[Callable[[Call, User], None], ...] = ()
+    droppers: tuple[Callable[[Call, User], Iterable[str]], ...] = ()
 
     def __post_init__(self) -> None:
         self.threads = threads_of(self.settings)

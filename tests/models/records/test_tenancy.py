@@ -55,6 +55,7 @@ CROSSING = {
     "rows.Rows.select", "rows.Rows.change", "rows.Rows.remove", "rows.expire", "rows._find", "rows._find_by",
     "rows._find_all", "rows._insert", "rows._save", "rows._add", "rows._delete", "rows._discard",
     "password_link.PasswordLink.user_of", "password_link.PasswordLink.take",  # the token names the user
+    "password_link.PasswordLink.is_mailed",
     "passkey.Passkey.by_credential",  # a passkey names its user
     "email_verification.EmailVerification.user_of", "email_verification.EmailVerification.take",
     "identity.Identity.find", "provider_message.ProviderMessage.by_id", "provider_message.ProviderMessage.same",
