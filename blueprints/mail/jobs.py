@@ -37,9 +37,10 @@ class Mailing(Hook):
     def name(self) -> str:
         return f"mail.{self.handle.__name__}"
 
-    def post(self, tenant_id: str, user_id: str, **payload: Any) -> None:
-        """Stores a job that sends this message, in the current transaction."""
-        enqueue(tenant_id, self.name, {"user": user_id, **payload}, max_attempts=ATTEMPTS)
+    def post(self, tenant_id: str, user_id: str, *, at: str | None = None, **payload: Any) -> None:
+        """Stores a job that sends this message, in the current transaction. It runs at once, or from `at` on."""
+        due = {} if at is None else {"run_at": at}
+        enqueue(tenant_id, self.name, {"user": user_id, **payload}, max_attempts=ATTEMPTS, **due)
 
 
 def require_mail(task: Task) -> None:

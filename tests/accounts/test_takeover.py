@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from blueprints.mail import endpoints
 from gatepost.http.pipeline.application import Application
 from gatepost.testing import log_in
 from gatepost.testing.serving import run_jobs
@@ -32,6 +33,11 @@ NEW = "nine slow ferries at dawn"
 def office() -> Iterator[PostOffice]:
     with post_office() as office:
         yield office
+
+
+@pytest.fixture(autouse=True)
+def mailed_at_once(monkeypatch):
+    monkeypatch.setattr(endpoints, "SPREAD", 0.0)
 
 
 @pytest.fixture

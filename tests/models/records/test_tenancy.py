@@ -77,7 +77,7 @@ CROSSING = {
     "paging.Shape.rows",  # its filters hold the tenant
     "session.Session.by_id", "session._user_of", "session.Session.touch",
     "tenant.Tenant.add", "tenant.Tenant.by_name", "tenant.Tenant.by_id", "tenant.Tenant.all",
-    "user.User.by_email", "user.User.by_id", "user.User.administrators", "user.User.roles",
+    "user.User.by_email", "user.User.ids_by_email", "user.User.by_id", "user.User.administrators", "user.User.roles",
     "user.User.called", "user.User.give_password",
     "user.User.shares_mailbox", "user.User.misspelled", "user.User.by_mailboxes",
     "user.User.with_roles", "user.User.number_with_roles", "user.User._has_one_of",
