@@ -113,6 +113,9 @@ def test_a_user_adds_a_passkey_and_logs_in_with_it(on, given, user):
     [session] = sessions(given, user)
     assert session.login == {"mfa": True, "passkey": passkeys(given, user)[0].id}
     assert passkeys(given, user)[0].last_used_at is not None
+    with given.database.connected():
+        event = Audit.select().where(Audit.resource_id == session.id).get()
+    assert event.reason.endswith("with a passkey")
 
 
 @pytest.mark.both_databases

@@ -83,6 +83,7 @@ def _start(call: Call) -> None:
     passkey.sign_count, passkey.last_used_at = proof.sign_count, now()
     Rows(Passkey, user.tenant_id).save(passkey)
     console_sessions.start(call, user, {MFA: True, "passkey": passkey.id})
+    call.write.note = "with a passkey"
 
 
 def _in(call: Call, _: Any) -> Response:

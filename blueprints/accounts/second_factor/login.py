@@ -71,6 +71,8 @@ def complete(call: Call, token: str, code: str) -> tuple[User, dict[str, Any]]:
         raise over()
     if factors.use(call.services.keys, user, code) is None:
         raise _wrong()  # another request was faster with it
+    provider = [f"with {notes['issuer']}"] if "issuer" in notes else []
+    call.write.note = ", ".join((*provider, factors.described(code)))
     return user, {**notes, MFA: True}
 
 
