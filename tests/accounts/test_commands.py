@@ -89,7 +89,8 @@ def test_it_is_exported_without_the_secret_and_erased(instance):
     assert instance.run("user", "export", ADA["email"], str(file)).returncode == 0
     lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
     [row] = [line["row"] for line in lines if line["about"] == "second factors"]
-    assert row.keys() == {"created_at", "confirmed_at"} and row["confirmed_at"] is not None
+    assert row.keys() == {"created_at", "confirmed_at", "recovery_codes"} and row["confirmed_at"] is not None
+    assert row["recovery_codes"] == 10, "the number alone"
     done = instance.run("user", "erase", ADA["email"], "--yes")
     assert done.returncode == 0, done.stderr
     assert "second factors" in done.stdout and "logins that wait for a code" in done.stdout
