@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import partial
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from .http.operations.background import BackgroundTask
     from .http.pipeline.application import Departure
+    from .http.protocol.messages import Message
     from .http.request.call import Call, Services
     from .http.security.keys import Keys
 
@@ -61,6 +62,21 @@ class Number(NamedTuple):
     name: str
     about: str
     value: float
+
+
+class UserFact(NamedTuple):
+    """A fact about users, for access reviews.
+
+    name    of its field, and of its column in a file
+    title   its name on the console
+    empty   its value for users without it: `False`, `0` or `[]`
+    values  takes the settings and ids of users; returns id → value: a truth value, a number, or a list of texts
+    """
+
+    name: str
+    title: Message
+    empty: bool | int | list[str]
+    values: Callable[[Settings, Sequence[str]], Mapping[str, bool | int | list[str]]]
 
 
 class Command(NamedTuple):
@@ -122,6 +138,7 @@ class Feature:
     drop_credentials  takes the call and a user whose address a mailed link has proved for the first time, in the
                 transaction of the link; removes what else lets anyone log in to the account. Returns what it removed,
                 as texts such as `passkeys (2)`
+    facts       takes nothing; returns facts about users, for access reviews
     """
 
     name: str
@@ -147,6 +164,7 @@ class Feature:
     caller: Mapping[str, CallerAttribute] = field(default_factory=dict)
     next_step: Callable[[Call, User], None] | str | None = None
     drop_credentials: Callable[[Call, User], Iterable[str]] | str | None = None
+    facts: Callable[[], Iterable[UserFact]] | str | None = None
 
     def call(self, part: Callable[..., Any] | str, *arguments: object) -> Any:
         """Calls a part of this feature, and imports it first if it is given as text. Raises FeatureError."""
@@ -225,6 +243,16 @@ class Features:
         """Returns the functions that remove credentials of a user whose address is proved for the first time."""
         return tuple(partial(feature.call, feature.drop_credentials) for feature in self._features
                      if feature.drop_credentials is not None)
+
+    def facts(self) -> list[UserFact]:
+        """Returns the facts about users. Raises FeatureError, also if two have one name."""
+        facts: dict[str, UserFact] = {}
+        for feature in self._features:
+            for fact in feature.begin("facts") if feature.facts is not None else ():
+                if not isinstance(fact, UserFact) or not _NAME.fullmatch(fact.name) or fact.name in facts:
+                    raise FeatureError(f"the feature {feature.name!r}: {fact!r} is no fact with a name of its own")
+                facts[fact.name] = fact
+        return list(facts.values())
 
     def made(self, services: Services) -> Iterator[tuple[str, object]]:
         """Yields (name of the feature, its object that lives as long as the app). Raises FeatureError."""

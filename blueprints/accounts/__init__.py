@@ -38,6 +38,7 @@ feature = Feature(
         "auth_age": CallerAttribute(int, seconds_since_login, 0, lambda seconds: f'max_age="{seconds}"', least=0),
     },
     next_step="blueprints.accounts.second_factor.login:next_step",
+    facts="blueprints.accounts.facts:facts",
     drop_credentials="blueprints.accounts.credentials:drop",
     reencrypt="blueprints.accounts.second_factor.encryption:reencrypt",
     doctor={"second_factors": "blueprints.accounts.second_factor.checks:check",
