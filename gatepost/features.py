@@ -123,6 +123,7 @@ class Feature:
                 function that takes the call and returns a context manager around the handlers of that name)
     checks      name → a check for health, `gatepost doctor` and Prometheus; takes the installation
     doctor      name → a check for `gatepost doctor` only; it replaces a check of the same name
+    left_out    name → a check for `gatepost doctor` where the setting `without` names this feature
     sections    name → a function that returns findings for an option of `gatepost doctor`, such as `--nodes`
     numbers     takes the installation; returns numbers for Prometheus
     save        takes the installation and the name of a step that cannot be undone, such as `before-migration`; makes a
@@ -154,6 +155,7 @@ class Feature:
     around: Callable[[Settings], Mapping[str, Around]] | str | None = None
     checks: Mapping[str, Check | str] = field(default_factory=dict)
     doctor: Mapping[str, Check | str] = field(default_factory=dict)
+    left_out: Mapping[str, Check | str] = field(default_factory=dict)
     sections: Mapping[str, Callable[[Installation], Iterable[CheckResult]] | str] = field(default_factory=dict)
     numbers: Callable[[Installation], Iterable[Number]] | str | None = None
     save: Callable[[Installation, str], Saved] | str | None = None
@@ -197,8 +199,9 @@ def malformed(feature: Feature) -> str | None:
     extends: Any = feature.extends
     if not isinstance(extends, Mapping) or not all(isinstance(text, str) for pair in extends.items() for text in pair):
         return "extends must name a module for each feature"
-    if not all(isinstance(part, Mapping) for part in (feature.checks, feature.doctor, feature.sections)):
-        return "checks, doctor and sections must be mappings by name"
+    checks = feature.checks, feature.doctor, feature.left_out, feature.sections
+    if not all(isinstance(part, Mapping) for part in checks):
+        return "checks, doctor, left_out and sections must be mappings by name"
     return _malformed_caller(feature.caller)
 
 
@@ -303,6 +306,12 @@ class Features:
         """Yields (name, check) for `gatepost doctor`. Errors of these checks are passed on."""
         for feature in self._features:
             for name, check in {**feature.checks, **feature.doctor}.items():
+                yield name, partial(_result, feature, check, installation)
+
+    def left_out(self, installation: Installation) -> Iterator[tuple[str, Callable[[], CheckResult]]]:
+        """Yields (name, check) for `gatepost doctor`, if these features are left out. Errors are passed on."""
+        for feature in self._features:
+            for name, check in feature.left_out.items():
                 yield name, partial(_result, feature, check, installation)
 
     def section(self, name: str, installation: Installation) -> Iterator[CheckResult]:

@@ -44,6 +44,7 @@ feature = Feature(
     doctor={"second_factors": "blueprints.accounts.second_factor.checks:check",
             "single_sign_on": "blueprints.accounts.single_sign_on.checks:check",
             "passkeys": "blueprints.accounts.passkeys.checks:check"},
+    left_out={"accounts": "blueprints.accounts.left_out:check"},
     commands={"user remove-second-factor": Command("blueprints.accounts.second_factor.commands:remove",
                                                    "Remove the second factor of a user who lost it."),
               "user remove-passkeys": Command("blueprints.accounts.passkeys.commands:remove",

@@ -28,6 +28,12 @@ class Identity(Record):
         table_name = "identities"
 
     @classmethod
+    def number(cls) -> int:
+        """Returns the number of identities."""
+        # Across tenants: for operators.
+        return int(cls.select().count())
+
+    @classmethod
     def find(cls, issuer: str, subject: str, *, lock: bool = False) -> Identity | None:
         """Returns an identity. `lock`: no other transaction may change it before this one ends."""
         # Across tenants: the identity names its user, and the user's row names the tenant.

@@ -39,6 +39,12 @@ class SecondFactor(Record):
         return Rows(cls, user.tenant_id).find_by(owner_id=user.id)
 
     @classmethod
+    def confirmed(cls) -> int:
+        """Returns the number of users who have a confirmed factor."""
+        # Across tenants: for operators.
+        return int(cls.select().where(cls.confirmed_at.is_null(False)).count())
+
+    @classmethod
     def owners(cls, ids: Sequence[str]) -> set[str]:
         """Returns those of these users, at most a page of them, who have a confirmed factor."""
         # Across tenants: access reviews of operators cover all of them.

@@ -63,6 +63,7 @@ CROSSING = {
     # a provider knows no tenants
     "login_challenge.LoginChallenge.user_of", "login_challenge.LoginChallenge.count_try",
     "login_challenge.LoginChallenge.take", "login_challenge.LoginChallenge.notes",  # the token names the user
+    "second_factor.SecondFactor.confirmed", "identity.Identity.number",  # for operators
     "second_factor.SecondFactor.owners", "passkey.numbers_of", "identity.issuers_of",  # reviews of all tenants
     "second_factor.SecondFactor.each", "second_factor.SecondFactor.renew_secret",  # keys and checks of all tenants
     "service_token.ServiceToken.by_id", "service_token._bearer", "service_token.ServiceToken.touch",
