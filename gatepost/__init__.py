@@ -20,7 +20,7 @@ how to write a plugin.
     a job         on, every, Task
     a setting     Setting
     a feature     Feature; BackgroundTask, CallerAttribute, CheckResult, Installation, Number, Services, State;
-                  open_session
+                  ask_next_steps, open_session
     a page        ask, and what is in blueprints.console.pages
     a command     open_instance, Instance, echo
     a row         Rows, is_id, later, new_id, now
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from gatepost.commands.printing import echo
     from gatepost.features import Feature, Installation, Number
     from gatepost.health.check_result import CheckResult, State
-    from gatepost.http.credentials.sessions import open_session
+    from gatepost.http.credentials.sessions import ask_next_steps, open_session
     from gatepost.http.operations.background import BackgroundTask
     from gatepost.http.protocol.messages import Message, plural
     from gatepost.http.protocol.problems import Fault, Problem
@@ -132,6 +132,7 @@ __all__ = [
     "Title",
     "action",
     "ask",
+    "ask_next_steps",
     "create_app",
     "ddl",
     "echo",
@@ -157,7 +158,7 @@ _PLACES = {
     "gatepost.commands.printing": "echo",
     "gatepost.features": "Feature Installation Number",
     "gatepost.health.check_result": "CheckResult State",
-    "gatepost.http.credentials.sessions": "open_session",
+    "gatepost.http.credentials.sessions": "ask_next_steps open_session",
     "gatepost.http.operations.background": "BackgroundTask",
     "gatepost.jobs.hooks": "every on",
     "gatepost.jobs.task": "Task",

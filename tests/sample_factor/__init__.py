@@ -18,6 +18,7 @@ from gatepost import (
     Problem,
     Routes,
     StrictSchema,
+    ask_next_steps,
     new_id,
     open_session,
 )
@@ -35,7 +36,7 @@ class Challenges(dict[str, str]):
 
 def next_step(call: Call, user: User) -> None:
     """Asks users with a second factor for its code."""
-    if not user.name.startswith("Two "):
+    if not user.name.startswith("Two ") or (call.login or {}).get("mfa"):
         return
     challenge = new_id()
     call.services.feature("factor")[challenge] = user.id
@@ -64,6 +65,10 @@ def check(call: Call) -> None:
     user_id = call.services.feature("factor").get(call.body["challenge"])
     if user_id is None or call.body["code"] != CODE:
         raise Problem("invalid_credentials", "The code is wrong.")
+    with call.services.database.connected():
+        user = User.by_id(user_id)
+    if user is not None:
+        ask_next_steps(call, user, {"mfa": True})
     call.prepared = user_id
 
 
