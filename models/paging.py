@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from functools import cached_property, reduce
+from functools import cached_property, lru_cache, reduce
 from itertools import groupby
 from operator import gt, itemgetter, lt, or_
 from typing import Any, cast
@@ -225,13 +225,14 @@ def count(database: Database, shape: Shape, values: Values, *, limit: int | None
 
     Counts branch by branch, each by its own index, without the rows of earlier branches, until it reaches the limit. So
     no statement reads more than twice the limit. (One condition with OR takes 1.2 s to find five rows among a million
-    where SQLite has no statistics; a UNION of ids takes 50 ms to find the first 10 000.)
+    where SQLite has no statistics; a UNION of ids takes 50 ms to find the first 10 000.) SQLite counts again after a
+    commit, not before.
     """
     bounded = limit is not None
     number = 0
     for text in shape.texts((database.dialect, "count", bounded), lambda: _counting(database, shape, bounded)):
         remaining = None if limit is None else limit - number
-        number += int(text.run(database, {**values, "page.limit": remaining})[0][0])
+        number += int(text.recall(database, {**values, "page.limit": remaining})[0][0])
         if number == limit:
             break
     return number
@@ -246,14 +247,21 @@ def estimate(database: Database, shape: Shape, values: Values) -> int:
         return 0
     text, = shape.texts((database.dialect, "estimate"), lambda: [_estimating(database, shape)])
     if database.dialect == "postgres":
-        plan = text.run(database, values)[0][0]
+        plan = text.recall(database, values)[0][0]
         return int(plan[0]["Plan"]["Plan Rows"])
     name = shape.model._meta.table_name
-    rows = database.query(f'SELECT max(rowid) FROM main."{name}"')[0][0] or 0
-    sample = min(rows, SAMPLE)
+    rows = database.recall(f'SELECT max(rowid) FROM main."{name}"', ())[0][0] or 0
+    if rows == 0:
+        return 0
+    matches = int(text.recall(database, {**values, "page.sample": _sample(rows)})[0][0])
+    return round(matches * rows / min(rows, SAMPLE))
+
+
+@lru_cache(maxsize=64)
+def _sample(rows: int) -> str:
+    """Returns numbers of rows, spread over a table with so many, as JSON."""
     chosen = range(1, rows + 1) if rows <= SAMPLE else [1 + n * STRIDE % rows for n in range(SAMPLE)]
-    matches = int(text.run(database, {**values, "page.sample": orjson.dumps(list(chosen)).decode()})[0][0])
-    return round(matches * rows / sample) if sample else 0
+    return orjson.dumps(list(chosen)).decode()
 
 
 def _counting(database: Database, shape: Shape, bounded: bool) -> Iterator[Prepared]:

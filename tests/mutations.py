@@ -79,7 +79,7 @@ MUTATIONS = (
              "if epoch != self.epoch or self._clock()", "if self._clock()"),
     Mutation("cursors serve other lists", "gatepost/http/security/cursors.py",
              "if list_name != collection or list_question != question:", "if list_name != collection:"),
-    Mutation("a new password ends no session", "gatepost/http/request/identity.py",
+    Mutation("access tokens outlive the version of the account", "gatepost/http/request/identity.py",
              "\n            or account.token_version != claims.version):", "):"),
     Mutation("a logout ends no session", "gatepost/http/request/identity.py",
              "or account.revoked_at is not None or account.expires_at", "or account.expires_at"),

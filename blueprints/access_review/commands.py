@@ -183,9 +183,10 @@ class _Review:
                 self.users += 1
                 key = f"user:{account.id}"
                 details = {**account._asdict(), **facts[account.id]}
-                texts = {name: "; ".join(value) or None for name, value in details.items() if isinstance(value, list)}
+                texts = {name: "; ".join(value) or None for name, value in details.items()
+                         if isinstance(value, list | tuple)}
                 remark = DISABLED if key in disabled else None
-                for holding in self._held.of(key, account.role):
+                for holding in self._held.of(key, account.role, account.groups):
                     yield self._row(key, holding, {**details, **texts}, remark)
         for key in self.missing:
             lent: tuple[Holding | None, ...] = self._held.lent(key) or (None,)

@@ -36,7 +36,8 @@ _MADE_OF: Mapping[str, Any] = {"audit.view": Audit, "session.view": Session, "to
 class HoldingSchema(StrictSchema):
     role = fields.String(required=True)
     how = fields.List(fields.String(), required=True, metadata={
-        "description": "The sources of the role: `stored`, `inherited from editor`, `lent by roles.csv:14`."})
+        "description": "The sources of the role: `stored`, `inherited from editor`, `lent by roles.csv:14`, `given to "
+                       "oidc:team/staff by roles.csv:15`. The last one is left out if you may not see the groups."})
 
 
 class _UserSchema(StrictSchema):
@@ -112,10 +113,10 @@ def facts_of(facts: Iterable[UserFact], settings: Settings, ids: Sequence[str]) 
 
 
 def _entry(user: dict[str, Any], held: Holdings, used: Account, facts: dict[str, Any]) -> dict[str, Any]:
-    key = f"user:{user['id']}"
-    private = {"groups": used.groups, "email_verified_at": used.email_verified_at, "password": used.password,
+    key, groups = f"user:{user['id']}", used.groups if "email" in user else ()
+    private = {"groups": list(groups), "email_verified_at": used.email_verified_at, "password": used.password,
                "facts": facts} if "email" in user else {}
-    roles = [{"role": holding.role, "how": list(holding.how)} for holding in held.of(key, user["role"])]
+    roles = [{"role": holding.role, "how": list(holding.how)} for holding in held.of(key, user["role"], groups)]
     return {**user, **private, "roles": roles,
             "lines": [*(rule.place for rule in held.lines(key)), *held.links(key)],
             "last_login": used.last_login, "last_use": used.last_use, "tokens": used.tokens}

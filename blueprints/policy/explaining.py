@@ -56,6 +56,15 @@ class InvariantSchema(StrictSchema):
         "description": "What `never` and `only` leave out."})
 
 
+class RoleOfGroupSchema(StrictSchema):
+    """A rule that gives a role to a group of an identity provider, at the login of each member."""
+
+    file = fields.String(required=True)
+    line = fields.Integer(required=True)
+    group = fields.String(required=True)
+    role = fields.String(required=True)
+
+
 class PolicySchema(StrictSchema):
     """The current rules. `error` is the reason why newer files are not used: a broken policy is never used."""
 
@@ -63,6 +72,7 @@ class PolicySchema(StrictSchema):
     error = fields.String(required=True, allow_none=True)
     rules = fields.List(fields.Nested(RuleSchema), required=True)
     roles = fields.Dict(keys=fields.String(), values=fields.List(fields.String()), required=True)
+    groups = fields.List(fields.Nested(RoleOfGroupSchema), required=True)
     conditions = fields.Dict(keys=fields.String(), values=fields.String(), required=True)
     invariants = fields.List(fields.Nested(InvariantSchema), required=True)
     warnings = fields.List(fields.String(), required=True)
@@ -144,6 +154,8 @@ class ExplanationSchema(StrictSchema):
     role = fields.String(required=True)
     kind = fields.String(required=True, metadata={"enum": ["user", "service", "guest"]})
     roles = fields.List(fields.String(), required=True)
+    given_by = fields.Nested(RoleOfGroupSchema, required=True, allow_none=True, metadata={
+        "description": "The rule by which a group of the user has the role; null also if you may not see the groups."})
     permission = fields.String(required=True)
     object = fields.String(required=True, allow_none=True)
     object_name = fields.String(required=True, allow_none=True)
@@ -192,6 +204,7 @@ def effective(call: Call) -> dict[str, Any]:
                   for rule in policy.rules if single_person(rule.sub) in visible],
         "roles": {name: [link.inherits for link in links] for name, links in policy.roles.parents.items()
                   if single_person(name) in visible},
+        "groups": [line.as_json() for line in policy.roles.groups],
         "conditions": {name: condition.source for name, condition in policy.conditions.items()},
         "invariants": [{"file": INVARIANTS_FILE, "line": one.line, "kind": one.kind, "who": one.who,
                         "permission": one.act, "when": one.when or None, "except": list(one.exceptions)}
@@ -232,7 +245,10 @@ def explained(call: Call) -> dict[str, Any]:
         called=names.called(served)))
     refuse_to_tell(call, prediction, person, collection)
     name = names.of("users", person["id"]) if person is not None else ""
-    return withheld(call, {**prediction.as_json(), "as_name": name or None,
+    told = prediction.as_json()
+    if "groups" in hidden:
+        told["given_by"] = None
+    return withheld(call, {**told, "as_name": name or None,
                            "would_allow": [one.as_json() for one in _openings(call, prediction.question, person)]})
 
 

@@ -102,6 +102,9 @@ class TrialSchema(StrictSchema):
     more_changes = fields.Integer(required=True, metadata={"description": "The number of further changes."})
     invariants = fields.List(fields.String(), required=True, allow_none=True, metadata={
         "description": "Lines of invariants.csv that are added (`+ …`) or removed (`− …`)."})
+    groups = fields.List(fields.String(), required=True, allow_none=True, metadata={
+        "description": "Lines that give a role to a group of an identity provider, added (`+ …`) or removed (`− …`). "
+                       "They change the role of a member at the next login."})
     rows = fields.Dict(required=True, allow_none=True, metadata={
         "description": "Stored rows that become visible or hidden, among rows and users that the caller may view: "
                        "`changes`, `not_counted`, `assumes`, as `gatepost policy diff --rows --json` has them."})
@@ -138,6 +141,7 @@ def try_change(call: Call) -> dict[str, Any]:
         "changes": None if changes is None else changes[:MOST_CHANGES],
         "more_changes": max(0, len(changes or ()) - MOST_CHANGES),
         "invariants": None if compared is None else _visible_lines(call, compared["invariants"]),
+        "groups": None if compared is None else compared["groups"],
         "rows": trial.parts.get(ROWS), "replay": trial.parts.get(REPLAY), "incomplete": trial.incomplete,
     })
 

@@ -122,7 +122,7 @@ class _Trial:
         ids = [key.removeprefix("user:") for key in persons(self._live, new)]
         changes = diff(self._live, new, {f"user:{id}": role for id, role in User.roles(ids).items()})
         return {"version": new.version, "changes": [item for change in changes for item in _each(change)],
-                "invariants": list(changes.invariants)}
+                "invariants": list(changes.invariants), "groups": list(changes.groups)}
 
     def _rows(self, new: Policy) -> dict[str, Any]:
         scope = Scope(self._question.guest_tenant, self._access, self._registry.collections["users"].guards)

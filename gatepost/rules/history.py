@@ -206,7 +206,8 @@ class HistoryWriter:
 def _as_json(changes: Changes) -> list[dict[str, Any]]:
     entries = [{name: value for name, value in change.as_json().items() if name not in ("gained", "lost")}
                for change in changes]
-    return [*entries, *({"change": "invariant", "line": line} for line in changes.invariants)]
+    return [*entries, *({"change": "invariant", "line": line} for line in changes.invariants),
+            *({"change": "group", "line": line} for line in changes.groups)]
 
 
 def _facts(before: str, row: PolicyVersion, changes: list[dict[str, Any]]) -> str:

@@ -253,7 +253,7 @@ class Database(pw.Database):
         raise NotImplementedError
 
     def recall(self, sql: str, params: Parameters) -> list[tuple[Any, ...]]:
-        """Runs a `query` for the few rows that every request needs. Reads them again only after a commit.
+        """Runs a `query` with a small result that many requests need. SQLite runs it again only after a commit.
 
         A caller that holds a connection sees a new commit after its own transaction, or on its next connection.
         """

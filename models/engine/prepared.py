@@ -82,7 +82,7 @@ class Prepared:
         return database.query(self.text, self.bound(values))
 
     def recall(self, database: Database, values: Mapping[str, object]) -> list[tuple[Any, ...]]:
-        """Runs the statement through `Database.recall`, for the few rows that every request needs."""
+        """Runs the statement through `Database.recall`, for a small result that many requests need."""
         return database.recall(self.text, self.bound(values))
 
     def write(self, database: Database, values: Mapping[str, object]) -> int:

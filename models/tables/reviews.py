@@ -28,19 +28,20 @@ class Account(NamedTuple):
     last_login  from the audit log, as far back as it goes, and the present sessions; None: not known
     last_use    the last audit row, refresh of a session, or use of a service token; None: not known
     tokens      number of valid service tokens
+    groups      the user's groups
     """
 
     id: str
     tenant: str
     email: str
     role: str
-    groups: list[str]
     active: bool
     password: bool
     email_verified_at: str | None
     last_login: str | None
     last_use: str | None
     tokens: int
+    groups: tuple[str, ...]
 
 
 def accounts(unusable: str) -> Iterator[Account]:
@@ -81,21 +82,22 @@ def _accounts() -> pw.ModelSelect[Any]:
     login = [column == pw.SQL(value) for column, value in (
         (Audit.resource, "'session'"), (Audit.action, "'create'"), (Audit.result, "'allowed'"))]
     valid = ServiceToken.expires_at.is_null() | (ServiceToken.expires_at > Bind("now"))
-    return (User.select(User.id, Tenant.name, User.email, User.role, User.groups, User.active,
+    return (User.select(User.id, Tenant.name, User.email, User.role, User.active,
                         User.password_hash != Bind("unusable"), User.email_verified_at,
                         _last(Audit, Audit.time, theirs, *login), _last(Session, Session.created_at, *_owned(Session)),
                         _last(Audit, Audit.time, theirs), _last(Session, Session.last_used_at, *_owned(Session)),
                         _last(ServiceToken, ServiceToken.last_used_at, *_owned(ServiceToken)),
-                        ServiceToken.select(pw.fn.COUNT(ServiceToken.id)).where(*_owned(ServiceToken), valid))
+                        ServiceToken.select(pw.fn.COUNT(ServiceToken.id)).where(*_owned(ServiceToken), valid),
+                        User.groups)
             .join(Tenant, on=(Tenant.id == User.tenant_id))
             .where(User.id > Bind("after"), User.erased_at.is_null()).order_by(User.id).limit(AT_ONCE))
 
 
 def _account(row: Sequence[Any]) -> Account:
-    id, tenant, email, role, groups, active, password, verified_at, *rest = row
-    login, opened, last_write, refreshed, used, tokens = rest
-    return Account(id, tenant, email, role, User.groups.python_value(groups), bool(active), bool(password), verified_at,
-                   _latest(login, opened), _latest(login, opened, last_write, refreshed, used), tokens)
+    id, tenant, email, role, active, password, verified_at, *rest = row
+    login, opened, last_write, refreshed, used, tokens, groups = rest
+    return Account(id, tenant, email, role, bool(active), bool(password), verified_at, _latest(login, opened),
+                   _latest(login, opened, last_write, refreshed, used), tokens, tuple(User.groups.python_value(groups)))
 
 
 def _values(after: str, unusable: str) -> dict[str, str]:

@@ -66,7 +66,7 @@ class Policy:
         self.scopes: tuple[ScopeRule, ...] = tuple(lines.scopes)
         self.remarks: tuple[Finding, ...] = tuple(lines.remarks)
         self.left_out: tuple[Rule | ScopeRule, ...] = tuple(lines.left_out)
-        self.roles = Roles(lines.links)
+        self.roles = Roles(lines.links, lines.groups)
         self.conditions: Mapping[str, Branch] = model.conditions
         named = {rule.act for rule in lines.rules if rule.eft == "allow"}
         self.fallbacks: Mapping[str, str] = {

@@ -90,6 +90,7 @@ def explain(
         policy_version=policy.version,
         lost=policy.is_lost(principal),
         fallback=policy.fallbacks.get(permission),
+        given_by=policy.roles.given_by(principal.groups, principal.role),
     )
 
 

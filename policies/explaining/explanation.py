@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..evaluation.principal import Principal
+from ..syntax.roles import RoleOfGroup
 from ..syntax.rules import Rule
 
 ALLOWED, REFUSED, DEPENDS = "allowed", "refused", "depends"
@@ -67,6 +68,7 @@ class Explanation:
     misses      rules that lack a fact to allow this, the nearest first
     would       condition → roles that have the permission under it
     lost        true if no user can have the caller's role under this policy
+    given_by    the line by which a group of the caller has this role, from the login with an identity provider; or None
     fallback    the permission that decides this one, as no rule allows it by its own name; None: it decides itself
     sql         filter for a list of these objects; None: the list is empty
     """
@@ -86,6 +88,7 @@ class Explanation:
     policy_version: str
     lost: bool = False
     fallback: str | None = None
+    given_by: RoleOfGroup | None = None
 
     @property
     def summary(self) -> str:
@@ -124,6 +127,8 @@ class Explanation:
     def _details(self) -> Iterator[tuple[str, str]]:
         role, *inherited = self.roles
         yield "role", f"{role}, which inherits {', '.join(inherited)}" if inherited else role
+        if self.given_by is not None:
+            yield "given", f"{self.given_by.place}  {self.given_by}"
         if self.principal.scopes is not None:
             yield "scopes", ", ".join(sorted(self.principal.scopes)) or "none"
             if not self.scopes_cover:
@@ -144,6 +149,7 @@ class Explanation:
             "role": self.principal.role,
             "kind": self.principal.kind,
             "roles": list(self.roles),
+            "given_by": self.given_by and self.given_by.as_json(),
             "permission": self.permission,
             "object": self.object,
             "verdict": self.verdict,

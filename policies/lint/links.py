@@ -54,7 +54,8 @@ def _unused(policy: Policy, held: frozenset[str] | None) -> Iterator[tuple[str, 
     rules = (*policy.rules, *policy.left_out)
     named = {rule.sub for rule in rules if isinstance(rule, Rule)} | texts(policy.model.matcher)
     named |= {one.who for one in lines_of(policy)}
-    used = named.union((link.inherits for link in policy.roles.links), held or ())
+    given = (one.role for one in policy.roles.groups)
+    used = named.union((link.inherits for link in policy.roles.links), given, held or ())
     return ((name, link) for name, link in _declared(policy) if name not in used)
 
 

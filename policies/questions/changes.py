@@ -106,6 +106,7 @@ class Changes:
     all         the changes, undecided ones among them
     roles       those of both policies, in the order in which they are shown
     invariants  lines of invariants.csv that were added ("+ …") or removed ("− …"); they decide nothing
+    groups      lines that give a role to a group of an identity provider, likewise; they change roles at a login
     """
 
     old: str
@@ -114,9 +115,10 @@ class Changes:
     invariants: tuple[str, ...]
     vocabulary: Vocabulary
     roles: tuple[str, ...]
+    groups: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.all or self.invariants)
+        return bool(self.all or self.invariants or self.groups)
 
     def __iter__(self) -> Iterator[Change]:
         """Iterates over the proved changes, each with an example, and the undecided ones."""
@@ -152,10 +154,11 @@ class Changes:
             "changes": [change.as_json() for change in self.proved],
             "undecided": [change.as_json() for change in self.undecided],
             "invariants": list(self.invariants),
+            "groups": list(self.groups),
         }
 
     def as_lines(self) -> list[str]:
-        """Returns lines of 100 columns: the summary, each change with examples and rules, and invariants."""
+        """Returns lines of 100 columns: the summary, each change with examples and rules, invariants, and groups."""
         lines: list[str] = [line for one in self.summary for line in wrapped(self._summed(one))]
         for change, permissions in self._alike():
             lines += ["", *wrapped(change._heading(", ".join(grouped(permissions, self.vocabulary))))]
@@ -165,6 +168,9 @@ class Changes:
             lines.append(NOTHING)
         if self.invariants:
             lines += ["", "Invariants:", *(f"  {line}" for line in self.invariants)]
+        if self.groups:
+            lines += ["", "Roles of groups, from the next login of each member:",
+                      *(f"  {line}" for line in self.groups)]
         return lines
 
     def _summed(self, one: Summary) -> str:

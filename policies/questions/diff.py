@@ -33,7 +33,8 @@ def diff(old: Policy, new: Policy, stored: Mapping[str, str] | None = None, tell
     `stored` for the key `user:<id>`, or if none is, each role except guest. `tell` is called from time to time.
     """
     return Changes(old.version, new.version, tuple(_changes(old, new, stored or {}, tell)),
-                   tuple(_invariants(old, new)), old.vocabulary, _roles(old, new))
+                   tuple(_added_and_removed(_invariants(old), _invariants(new))), old.vocabulary, _roles(old, new),
+                   tuple(_added_and_removed(map(str, old.roles.groups), map(str, new.roles.groups))))
 
 
 def decide_alike(old: Policy, new: Policy) -> bool:
@@ -157,8 +158,13 @@ def _covered(policy: Policy, scope: str) -> dict[str, tuple[str, ...]]:
     return by_permission
 
 
-def _invariants(old: Policy, new: Policy) -> Iterator[str]:
-    """Yields the lines of invariants.csv that only one policy has. Blanks between columns do not count."""
-    before, after = (dict.fromkeys(map(str, lines_of(policy))) for policy in (old, new))
+def _invariants(policy: Policy) -> Iterator[str]:
+    """Returns the lines of invariants.csv. Blanks between columns do not count."""
+    return map(str, lines_of(policy))
+
+
+def _added_and_removed(old: Iterable[str], new: Iterable[str]) -> Iterator[str]:
+    """Yields the lines that only one side has: `− …` of the old one, then `+ …` of the new one."""
+    before, after = dict.fromkeys(old), dict.fromkeys(new)
     yield from (f"− {line}" for line in before if line not in after)
     yield from (f"+ {line}" for line in after if line not in before)

@@ -1,7 +1,8 @@
 """Roles: which there are, and which inherits which.
 
 A role is declared by standing on the left of a `g` line of roles.csv; `guest`, which inherits nothing, always is one.
-The `g` lines of all files together are a graph without cycles.
+The `g` lines of all files together are a graph without cycles. Apart from it, a `g` line with a group of an identity
+provider on the left says which role a login gives to the group's members.
 """
 
 from __future__ import annotations
@@ -21,6 +22,10 @@ USER, ADMIN = "user", "admin"
 OWNER = "owner"  # the shipped role below admin that looks after users; a policy may do without
 ROLE = re.compile(r"[a-z][a-z0-9_-]{0,31}")
 LONGEST_ROLE = 32  # characters
+GROUP_PREFIX = "oidc:"  # of the groups that identity providers grant: oidc:<provider>/<group>
+# Letters that mean something to Casbin's reader of lines are left out.
+GROUP = re.compile(r"oidc:[a-z][a-z0-9_]*/(?=\S)[\w./:@&+ -]+(?<=\S)", re.ASCII)
+LONGEST_GROUP = 64  # characters, of a group of a user
 MOST_ROLES = 100
 # Casbin gives up silently on a chain of ten links.
 LONGEST_CHAIN = 9
@@ -36,6 +41,29 @@ class RoleLink:
     inherits: str
 
 
+@dataclass(frozen=True, slots=True)
+class RoleOfGroup:
+    """One line `g, oidc:<provider>/<group>, role`: the role that members of the group get at their login."""
+
+    file: str
+    line: int
+    group: str
+    role: str
+
+    def __str__(self) -> str:
+        """`g, oidc:keycloak/editors, editor`."""
+        return f"g, {self.group}, {self.role}"
+
+    @property
+    def place(self) -> str:
+        """`roles.csv:14`."""
+        return f"{self.file}:{self.line}"
+
+    def as_json(self) -> dict[str, str | int]:
+        """Returns the line as plain data."""
+        return {"file": self.file, "line": self.line, "group": self.group, "role": self.role}
+
+
 def declared(files: Mapping[str, bytes]) -> tuple[str, ...]:
     """The roles that roles.csv declares: guest, then in the order of the file. What is wrong with a line is told by
     those who read it.
@@ -49,6 +77,13 @@ def declared(files: Mapping[str, bytes]) -> tuple[str, ...]:
         return names
     used = (line for name, content in files.items() if name.endswith(".csv") for line in _lines(name, content))
     return _named(columns[0] for kind, *columns in used if kind == "p" and columns)
+
+
+def named_groups(files: Mapping[str, bytes]) -> tuple[str, ...]:
+    """Returns the groups of identity providers to which lines give roles, also in files with other mistakes."""
+    lines = (line for name, content in files.items() if name.endswith(".csv") for line in _lines(name, content))
+    return tuple(dict.fromkeys(columns[0] for kind, *columns in lines
+                               if kind == "g" and columns and columns[0].startswith(GROUP_PREFIX)))
 
 
 def _lines(file: str, content: bytes) -> Iterable[list[str]]:
@@ -76,10 +111,11 @@ class Roles:
 
     names     the roles: guest, then as roles.csv declares them, which is the order in which they are shown
     of_users  those that a user can have: all but guest, which is the role of callers without credentials
+    groups    the roles of groups of identity providers, in the order of the file. Decisions do not read them
     """
 
-    def __init__(self, links: Iterable[RoleLink]) -> None:
-        self.links = tuple(links)
+    def __init__(self, links: Iterable[RoleLink], groups: Iterable[RoleOfGroup] = ()) -> None:
+        self.links, self.groups = tuple(links), tuple(groups)
         self.names = _named(link.name for link in self.links if link.file == ROLES_FILE)
         self.of_users = tuple(name for name in self.names if name != GUEST)
         self._declared = frozenset(self.names)
@@ -109,6 +145,19 @@ class Roles:
         """
         lent = frozenset[str]() if key is None else self.closure(key) - {key}
         return (self.closure(role) | lent) - {GUEST}
+
+    def of_groups(self, names: Container[str]) -> RoleOfGroup | None:
+        """Returns the line that gives the members of these groups their role; None if no line names one of them.
+
+        Of several, it is one whose role no other one inherits; of those, the first in the file.
+        """
+        lines = [one for one in self.groups if one.group in names]
+        inherited = {name for one in lines for name in self.closure(one.role) - {one.role}}
+        return next((one for one in lines if one.role not in inherited), None)
+
+    def given_by(self, groups: Container[str], role: str) -> RoleOfGroup | None:
+        """Returns the first line that gives this role to one of these groups."""
+        return next((one for one in self.groups if one.role == role and one.group in groups), None)
 
     def closure(self, name: str) -> frozenset[str]:
         """The name itself and everything that it inherits."""

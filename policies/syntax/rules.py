@@ -12,7 +12,19 @@ from ..wording import columns as form
 from ..wording.finding import MOST_ALIKE, QUOTED, Finding, quoted, single_person
 from ..wording.suggestions import did_you_mean, hint, nearest
 from .conditions import is_word, wrong_word
-from .roles import GUEST, LONGEST_ROLE, ROLE, ROLES_FILE, USER, RoleLink, undeclared
+from .roles import (
+    GROUP,
+    GROUP_PREFIX,
+    GUEST,
+    LONGEST_GROUP,
+    LONGEST_ROLE,
+    ROLE,
+    ROLES_FILE,
+    USER,
+    RoleLink,
+    RoleOfGroup,
+    undeclared,
+)
 from .text import decoded, unreported
 from .vocabulary import Patterns
 
@@ -84,6 +96,7 @@ class Lines:
     rules: list[Rule] = field(default_factory=list)
     scopes: list[ScopeRule] = field(default_factory=list)
     links: list[RoleLink] = field(default_factory=list)
+    groups: list[RoleOfGroup] = field(default_factory=list)
     remarks: list[Finding] = field(default_factory=list)
     left_out: list[Rule | ScopeRule] = field(default_factory=list)
 
@@ -129,6 +142,8 @@ class Reader:
                 self.lines.rules.append(Rule(file, number, *columns))
             elif kind == "p2":
                 self.lines.scopes.append(ScopeRule(file, number, *columns))
+            elif columns[0].startswith(GROUP_PREFIX):
+                self.lines.groups.append(RoleOfGroup(file, number, *columns))
             else:
                 self.lines.links.append(RoleLink(file, number, *columns))
 
@@ -145,7 +160,7 @@ class Reader:
             self.lines.remarks.append(Finding(file, number, f"{quoted(act)}: {why}; this rule has no effect{also}",
                                               "warning"))
         named = {rule.sub for rule in (*self.lines.rules, *self.lines.left_out) if isinstance(rule, Rule)}
-        named |= {link.inherits for link in self.lines.links}
+        named |= {link.inherits for link in self.lines.links} | {one.role for one in self.lines.groups}
         idle = {link.name: link for link in reversed(self.lines.links) if link.name not in named}
         for name, (number, message) in self._strangers.items():
             if number > MOST_ALIKE:
@@ -204,9 +219,20 @@ class Reader:
         if kind == "p2":
             return self._wrong_scope(columns[0]) or self._wrong_permission(columns[1])
         name, inherits = columns
-        return self._wrong_name(name) or (
+        wrong = self._wrong_group(name, inherits) if name.startswith(GROUP_PREFIX) else self._wrong_name(name)
+        return wrong or (
             None if inherits in self._roles else f"{quoted(inherits)} {NO_ROLE}{self._or_declare(inherits)}"
         )
+
+    def _wrong_group(self, group: str, role: str) -> str | None:
+        """Describes what is wrong with a line that gives a role to a group; None if nothing is."""
+        if not GROUP.fullmatch(group) or len(group) > LONGEST_GROUP:
+            return (f"{quoted(group)} is no group of an identity provider; write oidc:<provider>/<group> with ASCII "
+                    f"letters, digits, blanks and . _ - / : @ & +, at most {LONGEST_GROUP} characters")
+        if role == GUEST:
+            return f"no user can have the role {GUEST}; write another role"
+        given = next((one for one in self.lines.groups if one.group == group), None)
+        return f"{quoted(group)} gets a role already, by {given.place}; one line a group" if given else None
 
     def _wrong_role(self, file: str, kind: str, columns: list[str]) -> str | None:
         """Describes what is wrong with the role name on the left of a `g` line; None if nothing is."""
@@ -317,8 +343,11 @@ class Reader:
         def person(word: str) -> bool:
             return word in self._roles or bool(PERSON.fullmatch(word))
 
+        def name(word: str) -> bool:
+            return person(word) or bool(GROUP.fullmatch(word))
+
         return {
-            "who": person, "name": person, "inherits": self._roles.__contains__,
+            "who": person, "name": name, "inherits": self._roles.__contains__,
             "permission": lambda word: bool(self._patterns.covered(word)), "effect": EFFECTS.__contains__,
             "when": lambda word: is_word(word, self._conditions or {}),
             "scope": lambda word: bool(SCOPE.fullmatch(word)),

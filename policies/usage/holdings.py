@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from ..evaluation.policy import Policy
@@ -14,7 +14,10 @@ STORED = "stored"
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """A role, and every way in which a user got it: `stored`, `inherited from editor`, `lent by roles.csv:14`."""
+    """A role, and every way in which a user got it.
+
+    Ways are `stored`, `inherited from editor`, `lent by roles.csv:14`, `given to oidc:team/staff by roles.csv:15`.
+    """
 
     role: str
     how: tuple[str, ...]
@@ -27,14 +30,17 @@ class Holdings:
         self._policy = policy
         self._of_roles: dict[str, tuple[Holding, ...]] = {}
 
-    def of(self, key: str, role: str) -> tuple[Holding, ...]:
-        """Returns the roles of a user `user:<id>` with this stored role, which comes first."""
-        if key not in self._policy.roles.parents:
-            holdings = self._of_roles.get(role)
-            if holdings is None:
-                holdings = self._of_roles[role] = self._computed(None, role)
+    def of(self, key: str, role: str, groups: Container[str] = ()) -> tuple[Holding, ...]:
+        """Returns the roles of a user `user:<id>` with this stored role, which comes first, and these groups."""
+        if key in self._policy.roles.parents:
+            holdings = self._computed(key, role)
+        else:
+            holdings = self._of_roles.get(role) or self._of_roles.setdefault(role, self._computed(None, role))
+        given = self._policy.roles.given_by(groups, role)
+        if given is None:
             return holdings
-        return self._computed(key, role)
+        first, *others = holdings
+        return replace(first, how=(*first.how, f"given to {given.group} by {given.place}")), *others
 
     def lines(self, key: str) -> tuple[Rule, ...]:
         """Returns the `p` rules that name a user."""

@@ -30,6 +30,7 @@ class Provider:
     keys      kid → key that signs; the last one is used
     document  values that replace those of the discovery document; None removes one
     claims    values that replace those of ID tokens; None removes one
+    claims_of nonce → values that replace those of one ID token
     header    values that are added to the header of tokens
     profile   claims of the userinfo endpoint
     jwks      the key set, if it is not made from `keys`
@@ -43,6 +44,7 @@ class Provider:
         self.keys: dict[str, Any] = {"one": _KEY}
         self.document: dict[str, Any] = {}
         self.claims: dict[str, Any] = {}
+        self.claims_of: dict[str, dict[str, Any]] = {}
         self.header: dict[str, Any] = {}
         self.profile: dict[str, Any] = {}
         self.jwks: dict[str, Any] | None = None
@@ -89,7 +91,8 @@ class Provider:
         moment = int(time.time())
         return self.sign({"iss": self.issuer, "sub": "248289761001", "aud": CLIENT, "exp": moment + 300, "iat": moment,
                           "nonce": nonce, "auth_time": moment, "sid": "session one", "email": "noor@example.org",
-                          "email_verified": True, "name": "Noor Visser", **self.claims})
+                          "email_verified": True, "name": "Noor Visser", **self.claims,
+                          **self.claims_of.get(nonce, {})})
 
     def logout_token(self, **claims: Any) -> str:
         return self.sign({"iss": self.issuer, "aud": CLIENT, "iat": int(time.time()), "jti": secrets.token_hex(8),

@@ -113,6 +113,15 @@ def test_a_new_account_has_its_groups(instance_folder, database_url, given, prov
             assert User.by_email("grouped@example.org").groups == ["oidc:team/editors"]
 
 
+def test_a_policy_without_lines_for_the_provider_changes_no_role(grouped, given, provider, user):
+    with given.database.connected(), given.database.transaction():
+        User.update(role="manager").where(User.id == user.id).execute()
+    provider.claims = {"realm_access": {"roles": ["editors"]}}
+    assert log_in(visit(grouped), provider).status_code == 303
+    with given.database.connected():
+        assert User.by_id(user.id).role == "manager"
+
+
 def test_a_rule_names_a_group_and_the_tools_know_it(tmp_path, database_url, given, provider, instance_folder):
     """The condition decides, and `who` finds the user by it."""
     add_line(instance_folder / "policies" / "model.conf",

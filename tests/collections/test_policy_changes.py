@@ -17,6 +17,7 @@ from models.base import Rows, new_id
 from models.tables import policy_version
 from models.tables.audit import Audit, of_tenant
 from models.tables.user import User
+from policies import SHIPPED
 from tests.apps import Caller, Given, close, log_in, make_app, new_instance
 from tests.databases import new_database
 
@@ -46,6 +47,13 @@ def test_a_trial_says_who_gains_what_by_which_line_and_changes_nothing(app, as_r
     assert {one["severity"] for one in found["findings"]} == {"warning"}
     assert app.extensions["gatepost"].policy.current.version == live
     assert not (app.extensions["gatepost"].settings.policies / "more.csv").exists()
+
+
+def test_a_role_of_a_group_is_listed_apart_because_it_changes_no_decision(as_role, here):
+    roles = (SHIPPED / "roles.csv").read_text().replace("# end", "g, oidc:team/editors, editor\n# end")
+    found = attempt(as_role("developer"), {"roles.csv": roles})
+    assert (found["changes"], found["groups"]) == ([], ["+ g, oidc:team/editors, editor"])
+    assert attempt(as_role("developer"), {"more.csv": APPROVING})["groups"] == []
 
 
 def test_the_rows_that_appear_are_counted(as_role, given, here):

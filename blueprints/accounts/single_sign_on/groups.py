@@ -1,4 +1,7 @@
-"""Groups of a provider, which become groups of the user at each login: `oidc:<provider>/<group>`."""
+"""Groups of a provider, which become groups of the user at each login: `oidc:<provider>/<group>`.
+
+Where the policy has lines such as `g, oidc:<provider>/<group>, editor`, they also decide the role of the user.
+"""
 
 from __future__ import annotations
 
@@ -12,54 +15,91 @@ from gatepost import Name, Rows
 from gatepost.http.request.access import MOST_GROUPS
 from models.tables.audit import add
 from models.tables.user import User
+from policies.syntax.roles import GROUP_PREFIX, LONGEST_GROUP, Roles
 from settings.providers import Provider
 
 log = logging.getLogger("gatepost.single_sign_on")
 
-_PREFIX = "oidc:"
-_LONGEST = 64  # characters of a group of a user
 _MISSING = object()
 
 
 def prefix(provider: Provider) -> str:
     """Returns the beginning of the names of a provider's groups."""
-    return f"{_PREFIX}{provider.name}/"
+    return f"{GROUP_PREFIX}{provider.name}/"
 
 
-def refresh(user: User, provider: Provider, claims: Mapping[str, Any]) -> None:
-    """Replaces the user's groups of this provider by those of a login, in a transaction that has locked the user.
+def lock_before(user: User | None, provider: Provider, roles: Roles) -> None:
+    """Locks all administrators before the rows of a login, if the login may take the role from this one."""
+    if user is not None and user.administers and gives_roles(provider, roles):
+        User.administrators(lock=True)
 
-    Changes nothing, and logs why, if the login does not say all of them.
+
+def refresh(user: User, provider: Provider, claims: Mapping[str, Any], roles: Roles) -> None:
+    """Replaces the user's groups of this provider by those of a login, and sets the role that lines give to them.
+
+    It runs in a transaction that has locked the user. It changes nothing, and logs why, if the login does not say all
+    groups.
     """
     if not provider.groups_claim:
         return
     groups = _said(provider, claims)
     if isinstance(groups, str):
-        log.warning("a login with %s changes no group: %s", provider.name, groups)
-    else:
-        _replace(user, prefix(provider), provider.name, groups)
+        log.warning("a login with %s changes no group and no role: %s", provider.name, groups)
+        return
+    after = [*_of_others(user, provider), *groups]
+    if len(after) > MOST_GROUPS:
+        log.warning("a login with %s changes no group and no role: the user would have more than %s groups",
+                    provider.name, MOST_GROUPS)
+        return
+    role, because = _role(user, provider, groups, roles)
+    _save(user, provider, after, role, because)
 
 
 def remove(user: User, provider: Provider) -> None:
-    """Removes the user's groups of this provider, in a transaction that has locked the user."""
-    _replace(user, prefix(provider), provider.name, ())
+    """Removes the user's groups of this provider, in a transaction that has locked the user. The role stays."""
+    _save(user, provider, _of_others(user, provider), user.role)
 
 
 def remove_all(user: User) -> None:
-    """Removes the user's groups of every provider, also of those that are no longer in the settings."""
-    _replace(user, _PREFIX, "all providers", ())
+    """Removes the user's groups of every provider, also of those that are no longer in the settings. The role stays."""
+    _save(user, None, [group for group in user.groups if not group.startswith(GROUP_PREFIX)], user.role)
 
 
-def _replace(user: User, prefix: str, provider: str, groups: Sequence[str]) -> None:
-    before = list(user.groups)
-    after = [*(group for group in before if not group.startswith(prefix)), *groups]
-    if len(after) > MOST_GROUPS:
-        log.warning("a login with %s changes no group: the user would have more than %s", provider, MOST_GROUPS)
-    elif set(after) != set(before):
-        user.groups = after
-        Rows(User, user.tenant_id).save(user)
-        add(tenant_id=user.tenant_id, principal="system:single_sign_on", role="system", action="update",
-            resource="user", resource_id=user.id, result="allowed", reason=f"groups of {provider}")
+def gives_roles(provider: Provider, roles: Roles) -> bool:
+    """True if a line of the policy gives a role to a group of this provider."""
+    return any(line.group.startswith(prefix(provider)) for line in roles.groups)
+
+
+def _role(user: User, provider: Provider, groups: Sequence[str], roles: Roles) -> tuple[str, str]:
+    """Returns the role of a user after a login with these groups, and the reason if it is another one."""
+    if not gives_roles(provider, roles):
+        return user.role, ""
+    line = roles.of_groups(groups)
+    role = provider.role if line is None else line.role
+    if role == user.role:
+        return role, ""
+    if role not in roles.of_users:
+        log.warning("a login with %s changes no role: the policy has no role %s for users", provider.name, role)
+        return user.role, ""
+    if user.administers and User.administrators(lock=True) == [user.id]:
+        log.warning("a login with %s changes no role: the user is the last active administrator", provider.name)
+        return user.role, ""
+    place = f"oidc.{provider.name}.role" if line is None else line.place
+    return role, f"; role {user.role} → {role} by {place}"
+
+
+def _of_others(user: User, provider: Provider) -> list[str]:
+    return [group for group in user.groups if not group.startswith(prefix(provider))]
+
+
+def _save(user: User, provider: Provider | None, groups: Sequence[str], role: str, because: str = "") -> None:
+    if set(groups) == set(user.groups) and role == user.role:
+        return
+    user.groups, user.role = list(groups), role
+    Rows(User, user.tenant_id).save(user)
+    name = "all providers" if provider is None else provider.name
+    add(tenant_id=user.tenant_id, principal="system:single_sign_on", role="system", action="update", resource="user",
+        resource_id=user.id, result="allowed", reason=f"groups of {name}{because}")
 
 
 def _said(provider: Provider, claims: Mapping[str, Any]) -> list[str] | str:
@@ -75,7 +115,7 @@ def _said(provider: Provider, claims: Mapping[str, Any]) -> list[str] | str:
     for group in value:
         name = group.strip("/ ")
         try:
-            groups[str(Name(maximum=_LONGEST).deserialize(f"{prefix(provider)}{name}" if name else name))] = None
+            groups[str(Name(maximum=LONGEST_GROUP).deserialize(f"{prefix(provider)}{name}" if name else name))] = None
         except ValidationError:
             misfits += 1
     if misfits:

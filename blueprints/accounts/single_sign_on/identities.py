@@ -30,6 +30,7 @@ from models.tables.identity import Identity
 from models.tables.provider_message import ProviderMessage
 from models.tables.session import Session, revoke
 from models.tables.user import User
+from policies.syntax.roles import Roles
 from settings.providers import Provider
 
 from . import connection, groups, tokens
@@ -211,7 +212,8 @@ def prepare(call: Call) -> None:
     if services.next_steps:
         owner = user
         services.database.transact(lambda: _attach(login, owner))  # a next step opens the session elsewhere
-        user = services.database.transact(lambda: _with_groups(owner, provider, claims))
+        roles = call.access.policy.roles
+        user = services.database.transact(lambda: _with_groups(owner, provider, claims, roles))
         ask_next_steps(call, user, login)
     call.prepared = Ready(provider, claims, login, profile)
 
@@ -219,7 +221,9 @@ def prepare(call: Call) -> None:
 def start(call: Call) -> None:
     """Opens the session in a transaction. Raises `Problem`."""
     ready: Ready = call.prepared
-    provider = ready.provider
+    provider, roles = ready.provider, call.access.policy.roles
+    known = Identity.find(provider.issuer, ready.claims["sub"])
+    groups.lock_before(None if known is None else User.by_id(known.owner_id), provider, roles)
     identity = Identity.find(provider.issuer, ready.claims["sub"], lock=True)
     user = _new(call, ready) if identity is None else Rows(User, identity.tenant_id).find(identity.owner_id, lock=True)
     if user is None or not user.active:
@@ -229,17 +233,18 @@ def start(call: Call) -> None:
         Rows(Identity, identity.tenant_id).save(identity)
     if not _attach(ready.login, user):
         raise failed(provider, "its code was used twice", USED)
-    groups.refresh(user, provider, ready.claims)
+    groups.refresh(user, provider, ready.claims, roles)
     console_sessions.start(call, user, ready.login)
     call.write.note = f"with {provider.name}"
 
 
-def _with_groups(user: User, provider: Provider, claims: Mapping[str, Any]) -> User:
-    """Returns the user as stored, with the groups of the login. Raises `Problem` for a disabled one."""
+def _with_groups(user: User, provider: Provider, claims: Mapping[str, Any], roles: Roles) -> User:
+    """Returns the user as stored, with groups and role of the login. Raises `Problem` for a disabled one."""
+    groups.lock_before(user, provider, roles)
     stored = Rows(User, user.tenant_id).find(user.id, lock=True)
     if stored is None or not stored.active:
         raise failed(provider, "the account is disabled", DISABLED)
-    groups.refresh(stored, provider, claims)
+    groups.refresh(stored, provider, claims, roles)
     return stored
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode
 
@@ -69,15 +69,21 @@ def by_role(call: Call) -> Response:
     everybody = _number(call, {})
     left = everybody - sum(one["count"] for one in known)
     return show(call, "people_roles.html", roles=known, everybody=everybody, left=max(0, left),
-                groups={name: _number(call, {"groups__has": name}) for name in _groups(call)}, ways=ways(call))
+                groups=[{"name": name, "role": role, "count": _number(call, {"groups__has": name})}
+                        for name, role in _groups(call).items()], ways=ways(call))
 
 
-def _groups(call: Call) -> Sequence[str]:
-    """The first groups that rules name, for whom may know the rules, and of everybody in which groups they are."""
+def _groups(call: Call) -> Mapping[str, str]:
+    """The first groups that rules name → the role that a login gives to members; empty: none.
+
+    For callers who may know the rules, and of everybody in which groups they are.
+    """
     access = call.access
     if not access.may_ever("policy.view") or access.plan(_PRIVATE).outcome is not ALWAYS:
-        return ()
-    return access.policy.looks_at(tuple(access.policy.vocabulary.by_permission)).groups[:_GROUPS]
+        return {}
+    named = access.policy.looks_at(tuple(access.policy.vocabulary.by_permission)).groups
+    roles = {line.group: line.role for line in access.policy.roles.groups}
+    return {name: roles.get(name, "") for name in sorted({*named, *roles})[:_GROUPS]}
 
 
 def ways(call: Call) -> list[str]:

@@ -54,23 +54,30 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Changes of a policy. `doors` are lines of invariants.csv, added (`+ …`) or removed (`− …`).
+    """Changes of a policy.
 
-    `unknown` is the reason why the changes are unknown.
+    invariants  lines of invariants.csv, added (`+ …`) or removed (`− …`)
+    groups      lines that give a role to a group of an identity provider, likewise
+    unknown     the reason why the changes are unknown
     """
 
     turns: tuple[Turn, ...]
-    doors: tuple[str, ...] = ()
+    invariants: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
     unknown: str = ""
 
     @property
     def reversed(self) -> Changes:
-        turned = {"+": "−", "−": "+", "-": "+"}
-        return Changes(tuple(turn.reversed for turn in self.turns),
-                       tuple(turned.get(line[:1], line[:1]) + line[1:] for line in self.doors), self.unknown)
+        return Changes(tuple(turn.reversed for turn in self.turns), _turned(self.invariants), _turned(self.groups),
+                       self.unknown)
 
     def count(self, kind: str) -> int:
         return sum(turn.kind == kind for turn in self.turns)
+
+
+def _turned(lines: Iterable[str]) -> tuple[str, ...]:
+    opposite = {"+": "−", "−": "+", "-": "+"}
+    return tuple(opposite.get(line[:1], line[:1]) + line[1:] for line in lines)
 
 
 def called_for(call: Call) -> Called:
@@ -92,7 +99,8 @@ def of_trial(trial: Mapping[str, Any], called: Called) -> Changes:
         who = called(f"{_PERSON}{change['user']}") if change["user"] else Who(change["role"] or change["scope"])
         groups.setdefault(alike, (change, []))[1].append(who)
     return Changes(tuple(_turn(_KINDS[change["sign"]], tuple(who), change, change["example"])
-                         for change, who in groups.values()), tuple(trial["invariants"] or ()))
+                         for change, who in groups.values()), tuple(trial["invariants"] or ()),
+                   tuple(trial["groups"] or ()))
 
 
 def of_history(changes: Iterable[Mapping[str, Any]] | None, called: Called) -> Changes | None:
@@ -102,7 +110,9 @@ def of_history(changes: Iterable[Mapping[str, Any]] | None, called: Called) -> C
     items = [*changes]
     turns = [_turn(item["change"], tuple(map(called, item["who"])), item, {}) for item in items
              if item["change"] in (MORE, LESS, OTHER, UNDECIDED)]
-    return Changes(tuple(turns), tuple(str(item["line"]) for item in items if item["change"] == "invariant"),
+    invariants, groups = (tuple(str(item["line"]) for item in items if item["change"] == kind)
+                          for kind in ("invariant", "group"))
+    return Changes(tuple(turns), invariants, groups,
                    next((str(item["detail"]) for item in items if item["change"] == "unknown"), ""))
 
 

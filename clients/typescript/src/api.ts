@@ -759,6 +759,12 @@ export interface components {
             /** @enum {string} */
             effect: "allow" | "deny";
         };
+        RoleOfGroup: {
+            file: string;
+            line: number;
+            group: string;
+            role: string;
+        };
         Invariant: {
             file: string;
             line: number;
@@ -778,6 +784,7 @@ export interface components {
             roles: {
                 [key: string]: string[];
             };
+            groups: components["schemas"]["RoleOfGroup"][];
             conditions: {
                 [key: string]: string;
             };
@@ -835,6 +842,8 @@ export interface components {
             /** @enum {string} */
             kind: "user" | "service" | "guest";
             roles: string[];
+            /** @description The rule by which a group of the user has the role; null also if you may not see the groups. */
+            given_by: components["schemas"]["RoleOfGroup"] | null;
             permission: string;
             object: string | null;
             object_name: string | null;
@@ -931,6 +940,8 @@ export interface components {
             more_changes: number;
             /** @description Lines of invariants.csv that are added (`+ …`) or removed (`− …`). */
             invariants: string[] | null;
+            /** @description Lines that give a role to a group of an identity provider, added (`+ …`) or removed (`− …`). They change the role of a member at the next login. */
+            groups: string[] | null;
             /** @description Stored rows that become visible or hidden, among rows and users that the caller may view: `changes`, `not_counted`, `assumes`, as `gatepost policy diff --rows --json` has them. */
             rows: {
                 [key: string]: unknown;
@@ -1133,7 +1144,7 @@ export interface components {
         };
         Holding: {
             role: string;
-            /** @description The sources of the role: `stored`, `inherited from editor`, `lent by roles.csv:14`. */
+            /** @description The sources of the role: `stored`, `inherited from editor`, `lent by roles.csv:14`, `given to oidc:team/staff by roles.csv:15`. The last one is left out if you may not see the groups. */
             how: string[];
         };
         Reviewed: {

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from flask import Flask
 
+from gatepost.rules.history import HistoryWriter
 from tests.apps import close, make_app, new_instance
 from tests.databases import new_database
 from tests.http.console.pages import Form, Seen, Visitor
@@ -41,6 +42,14 @@ def unedited(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 def live(app: Flask) -> str:
     return str(app.extensions["gatepost"].policy.current.version)
+
+
+def store_history(app: Flask) -> None:
+    """Writes the versions that were in force to the policy history, with their changes."""
+    services = app.extensions["gatepost"]
+    settings = services.settings
+    HistoryWriter(services.database, settings.instance, services.registry.vocabulary, services.guest_tenant, {},
+                  settings.policies).store()
 
 
 def stored(app: Flask, name: str) -> str:

@@ -10,7 +10,6 @@ from blueprints.policy_changes.pages.differing import GAP, GONE, MOST_COMPARED, 
 from blueprints.policy_changes.pages.history import _PAGE
 from blueprints.policy_changes.pages.outcome import Changes, Turn, Who
 from gatepost.collections.plugins.discovery import discover
-from gatepost.rules.history import HistoryWriter
 from models.base import new_id
 from models.engine.connect import open_database
 from models.migrate import upgrade
@@ -19,7 +18,7 @@ from models.tables import policy_version
 from models.tables.policy_version import PolicyVersion
 from tests.apps import Given, close, log_in, make_app, new_instance
 from tests.databases import new_database
-from tests.http.console.edited import HISTORY, live, stored, with_line
+from tests.http.console.edited import HISTORY, live, store_history, stored, with_line
 from tests.http.console.pages import Seen, visit
 from tests.plugin_apps import installed, write_sample
 
@@ -33,11 +32,7 @@ def opened(app) -> tuple[str, str]:
     files = {"orders.csv": with_line(stored(app, "orders.csv"), APPROVING)}
     answer = admin.post("/api/admin/policy/apply", json={"files": files, "note": NOTE, "base_version": base})
     assert answer.status_code == 200, answer.get_data(as_text=True)
-    services = app.extensions["gatepost"]
-    with services.database.connected():
-        tenant = admin.user.tenant_id
-    HistoryWriter(services.database, services.settings.instance, services.registry.vocabulary, tenant, {},
-           services.settings.policies).store()
+    store_history(app)
     return base, live(app)
 
 
@@ -256,4 +251,4 @@ def test_a_change_that_is_taken_back_is_told_the_other_way_round():
     found = Changes((one,), ("− only, owner, audit.*",)).reversed
     [turn] = found.turns
     assert (turn.kind, turn.before, turn.after, turn.lost, turn.gone) == ("less", "always", "", "x", ("orders.csv:3",))
-    assert found.doors == ("+ only, owner, audit.*",)
+    assert found.invariants == ("+ only, owner, audit.*",)

@@ -20,6 +20,7 @@ from tests.http.console.edited import (
     edit_form,
     form_of,
     live,
+    store_history,
     stored,
     tried,
     with_line,
@@ -176,6 +177,20 @@ class TestApply:
         assert "as agreed" in seen.text and f"{HISTORY}/{base}/revert" in seen.links
         assert visitor.post(APPLY, ready.fields).status_code == 303, "a double click"
         assert visitor.page(HISTORY).text.count("as agreed") == 3, "one row, and two choices of what to compare"
+
+    def test_a_role_of_a_group_is_shown_before_and_after_and_in_the_history(self, edited, here):
+        visitor, line = visit(edited, "admin"), "g, oidc:team/editors, editor"
+        form = form_of(visitor, "roles.csv")
+        seen = tried(visitor, form, text=with_line(form.fields["text"], line))
+        heading = "Added (+) and removed (−) roles of groups, from the next login of each member"
+        assert heading in seen.text and f"+ {line}" in seen.text
+        answer = visitor.post(APPLY, edit_form(seen).fields)
+        assert answer.status_code == 303
+        store_history(edited)
+        seen = visitor.page(answer.headers["Location"])
+        assert heading in seen.text and f"+ {line}" in seen.text
+        seen = visitor.page(next(link for link in seen.links if link.endswith("/revert")))
+        assert f"− {line}" in seen.text
 
     def test_a_text_that_was_changed_since_is_tried_again(self, unedited, here):
         visitor, base = visit(unedited, "admin"), live(unedited)

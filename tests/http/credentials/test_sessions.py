@@ -55,6 +55,18 @@ def claims_of(token):
     return jwt.decode(token, options={"verify_signature": False})
 
 
+def test_an_access_token_ends_when_all_tokens_of_the_account_were_invalidated(app, given):
+    """Also if its session was opened at the same time, and so was not ended."""
+    user = given.user(password=PASSWORD)
+    token = login(app, user.email).get_json()["access_token"]
+    headers = {"Authorization": f"Bearer {token}"}
+    assert app.test_client().get("/api/profile", headers=headers).status_code == 200
+    with given.database.connected():
+        User.update(token_version=User.token_version + 1).where(User.id == user.id).execute()
+    answer = app.test_client().get("/api/profile", headers=headers)
+    assert (answer.status_code, answer.get_json()["code"]) == (401, "invalid_token")
+
+
 @pytest.mark.parametrize("role", ["user", "editor", "owner", "admin"])
 def test_the_permissions_of_a_token_are_patterns_where_they_cover_a_resource(app, given, role):
     services, user = app.extensions["gatepost"], given.user(role, password=PASSWORD)

@@ -1,6 +1,8 @@
 """Pages never skip or repeat a row: every list, walked in both directions, equals a simple reference."""
 
 from dataclasses import replace
+from functools import partial
+from threading import Thread
 
 import pytest
 from hypothesis import given, settings
@@ -140,6 +142,45 @@ def test_a_count_is_the_number_of_listed_rows_up_to_its_limit(opened, rows, case
         bounded = count(opened, case.shape, VALUES, limit=limit)
     assert exact == len(case.reference(rows))
     assert bounded == min(exact, limit)
+
+
+def note(number):
+    return {"id": f"{number:08x}-0000-7000-8000-000000000000", "tenant_id": TENANT, "title": "a", "owner_id": ME,
+            "rank": None, "created_at": TIMES[0], "status": "published"}
+
+
+@pytest.mark.parametrize("counting", [partial(count, limit=None), partial(count, limit=9), estimate],
+                         ids=["exact", "bounded", "estimate"])
+def test_a_count_follows_each_commit_of_this_connection_and_of_others(opened, counting):
+    def numbers():
+        with opened.connected():
+            if opened.dialect == "postgres":
+                opened.execute_sql("ANALYZE notes")
+            return [counting(opened, Case("title").shape, VALUES) for _ in range(2)]
+
+    def add(number):
+        with opened.connected():
+            Note.insert(note(number)).execute()
+
+    with opened.connected():
+        fill(opened, [note(1)])
+    assert numbers() == [1, 1]
+    add(2)
+    assert numbers() == [2, 2]
+    thread = Thread(target=add, args=(3,))
+    thread.start()
+    thread.join()
+    assert numbers() == [3, 3]
+
+
+def test_a_count_within_a_transaction_is_not_remembered_beyond_it(opened):
+    with opened.connected():
+        fill(opened, [note(1)])
+        with opened.atomic() as transaction:
+            Note.insert(note(2)).execute()
+            assert count(opened, Case("title").shape, VALUES, limit=None) == 2
+            transaction.rollback()
+        assert count(opened, Case("title").shape, VALUES, limit=None) == 1
 
 
 def test_an_estimate_is_near_the_truth(opened):

@@ -62,8 +62,8 @@ def plans(database, monkeypatch, work):
     with monkeypatch.context() as patched:
         statements = []
         run = database.query
-        patched.setattr(database, "query",
-                        lambda sql, params: statements.append((sql, params)) or run(sql, params))
+        for way in ("query", "recall"):
+            patched.setattr(database, way, lambda sql, params: statements.append((sql, params)) or run(sql, params))
         work()
     assert statements
     if database.dialect == "sqlite":
