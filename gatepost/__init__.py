@@ -19,8 +19,8 @@ how to write a plugin.
     a condition   Condition, Function
     a job         on, every, Task
     a setting     Setting
-    a feature     Feature; BackgroundTask, CallerAttribute, CheckResult, Installation, Number, Services, State;
-                  ask_next_steps, open_session
+    a feature     Feature; BackgroundTask, CallerAttribute, CheckResult, Installation, Number, Services, State,
+                  UserFact; ask_next_steps, open_session
     a page        ask, and what is in blueprints.console.pages
     a command     open_instance, Instance, echo
     a row         Rows, is_id, later, new_id, now
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from gatepost.http.request.call import Call, Services
     from gatepost.http.request.caller_attribute import CallerAttribute
     from gatepost.http.request.endpoint import Endpoint
+    from gatepost.http.request.user_fact import UserFact
     from gatepost.http.schemas.fields import (
         Bool,
         Currency,
@@ -130,6 +131,7 @@ __all__ = [
     "Time",
     "TimeField",
     "Title",
+    "UserFact",
     "action",
     "ask",
     "ask_next_steps",
@@ -167,6 +169,7 @@ _PLACES = {
     "gatepost.http.request.call": "Call Services",
     "gatepost.http.request.caller_attribute": "CallerAttribute",
     "gatepost.http.request.endpoint": "Endpoint",
+    "gatepost.http.request.user_fact": "UserFact",
     "gatepost.collections.asking": "ask",
     "gatepost.collections.collection": "Collection",
     "gatepost.collections.routes": "Routes permission public",

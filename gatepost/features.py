@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import partial
@@ -23,6 +23,7 @@ from models.engine.errors import RowError
 
 from .health.check_result import UNKNOWN, CheckResult, State
 from .http.request.caller_attribute import CallerAttribute
+from .http.request.user_fact import UserFact
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 
     from .http.operations.background import BackgroundTask
     from .http.pipeline.application import Departure
-    from .http.protocol.messages import Message
     from .http.request.call import Call, Services
     from .http.security.keys import Keys
 
@@ -62,21 +62,6 @@ class Number(NamedTuple):
     name: str
     about: str
     value: float
-
-
-class UserFact(NamedTuple):
-    """A fact about users, for access reviews.
-
-    name    of its field, and of its column in a file
-    title   its name on the console
-    empty   its value for users without it: `False`, `0` or `[]`
-    values  takes the settings and ids of users; returns id → value: a truth value, a number, or a list of texts
-    """
-
-    name: str
-    title: Message
-    empty: bool | int | list[str]
-    values: Callable[[Settings, Sequence[str]], Mapping[str, bool | int | list[str]]]
 
 
 class Command(NamedTuple):

@@ -20,8 +20,8 @@ from gatepost.commands.instance import Instance, open_instance
 from gatepost.commands.policy_output import AS_JSON, counted, print_json
 from gatepost.commands.printing import echo, echo_lines
 from gatepost.commands.private_file import overwrite_option, private_file
-from gatepost.features import UserFact
 from gatepost.http.request.implied import implied_requests
+from gatepost.http.request.user_fact import UserFact
 from gatepost.http.schemas.file_formats import CSV, write
 from gatepost.http.security.passwords import UNUSABLE
 from models import paging

@@ -13,11 +13,11 @@ from typing import Any
 from marshmallow import Schema, fields
 
 from gatepost import Call, Id, Routes, StrictSchema, Time
-from gatepost.features import UserFact
 from gatepost.http.reading import listing
 from gatepost.http.reading.listing import Listing
 from gatepost.http.reading.query import PAGING, ListQuery
 from gatepost.http.reading.readable import Readable
+from gatepost.http.request.user_fact import UserFact
 from gatepost.http.security.passwords import UNUSABLE
 from models.tables.audit import Audit
 from models.tables.reviews import Account, accounts_of
@@ -100,7 +100,7 @@ def review(call: Call) -> dict[str, Any]:
             raise call.access.refusal(permission)
     page, held = _LISTING.answer(call), Holdings(call.access.policy)
     used = accounts_of(call.tenant_id, [user["id"] for user in page["items"]], UNUSABLE)
-    facts = facts_of(call.services.registry.features.facts(), call.services.settings, list(used))
+    facts = facts_of(call.services.facts, call.services.settings, list(used))
     page["items"] = [_entry(user, held, used[user["id"]], facts[user["id"]])
                      for user in page["items"] if user["id"] in used]
     return page

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from gatepost import Message
-from gatepost.features import UserFact
+from gatepost.http.request.user_fact import UserFact
 from models.tables import identity, passkey
 from models.tables.second_factor import SecondFactor
 from settings import Settings

@@ -6,7 +6,8 @@ import pytest
 
 from gatepost.collections import erasing
 from gatepost.collections.plugins.discovery import discover
-from gatepost.features import Feature, FeatureError, Features, UserFact
+from gatepost.features import Feature, FeatureError, Features
+from gatepost.http.request.user_fact import UserFact
 from gatepost.testing import log_in
 from models.base import Rows
 from models.tables.passkey import Passkey

@@ -29,13 +29,13 @@ def review(call: Call) -> Response:
     """Show who holds which role, how they log in, and when they did last."""
     parameters = {name: call.query.get(name, "").strip() for name in (*_FILTERS, "cursor", "before")}
     answer, problem = dict[str, Any](), ""
-    say, facts = call.services.translations.wanted(call.request).say, call.services.registry.features.facts()
+    say = call.services.translations.wanted(call.request).say
     try:
         answer = ask(call, "policy_review", {**parameters, "limit": _ROWS})
     except Problem as refusal:
         problem = sentence(call, refusal)
     return show(call, "people_review.html", parameters=parameters, items=answer.get("items", []), problem=problem,
-                ways=ways(call), titles={fact.name: say(fact.title) for fact in facts},
+                ways=ways(call), titles={fact.name: say(fact.title) for fact in call.services.facts},
                 roles=call.access.policy.roles.of_users, now=datetime.now(call.services.settings.zone),
                 version=call.access.policy.version,
                 later=answer.get("next_cursor") and _link(parameters, cursor=answer["next_cursor"]),

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from flask_smorest import Blueprint
     from marshmallow import Schema
 
-    from gatepost.features import Features
     from gatepost.http.auditing.writer import AuditWriter
     from gatepost.http.operations.addresses import UnreadableAddresses
     from gatepost.http.operations.background import Background
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from gatepost.http.protocol.messages import Translations
     from gatepost.http.request.access import Access
     from gatepost.http.request.caller_attribute import CallerAttribute
+    from gatepost.http.request.user_fact import UserFact
     from gatepost.http.schemas.fields import StrictSchema
     from gatepost.http.schemas.guarded import Guards
     from gatepost.http.schemas.representation import Representation
@@ -285,8 +285,6 @@ class Discovered(Protocol):
     def subscribers(self) -> Mapping[str, Sequence[str]]: ...
     @property
     def migrations(self) -> Mapping[str, Path]: ...
-    @property
-    def features(self) -> Features: ...
     def endpoints(self) -> Sequence[tuple[str, str, Sequence[Endpoint]]]: ...
     def blueprints(self) -> list[Blueprint]: ...
     def documented(self) -> list[Blueprint]: ...
@@ -304,6 +302,7 @@ class Services(Process):
     caller        attributes of the caller that features declare, by name
     next_steps    functions of features that may ask for another step of a login
     droppers      functions of features that remove credentials of a user whose address is proved for the first time
+    facts         facts of features about users, for access reviews
     long_answers  concurrency limit of exports that are being sent, by payer
     large_bodies  concurrency limit of large bodies that are being read, by network
     """
@@ -332,6 +331,7 @@ class Services(Process):
     caller: Mapping[str, CallerAttribute] = field(default_factory=dict)
     next_steps: tuple[Callable[[Call, User], None], ...] = ()
     droppers: tuple[Callable[[Call, User], Iterable[str]], ...] = ()
+    facts: Sequence[UserFact] = ()
 
     def __post_init__(self) -> None:
         self.threads = threads_of(self.settings)
