@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gatepost.features import Installation
 from gatepost.health.check_result import CheckResult, State
+from models.tables.user import User
 from policies.loading.loader import read_files
 from policies.syntax.roles import GROUP_PREFIX, named_groups
 from settings import Settings
@@ -14,18 +15,17 @@ from .issuers import Issuer
 
 
 def check(installation: Installation) -> CheckResult:
-    """Reads the discovery document and the keys of each provider, and the policy's lines about their groups."""
+    """Reads the discovery document and the keys of each provider, and compares their groups with rules and users."""
     settings = installation.settings
-    without_effect = _without_effect(settings)
+    wrong = [*_without_effect(settings), *_left_behind(installation)]
     if not settings.oidc:
-        if without_effect:
-            return CheckResult(State.DEGRADED, f"off: oidc is not set; {'; '.join(without_effect)}")
+        if wrong:
+            return CheckResult(State.DEGRADED, f"off: oidc is not set; {'; '.join(wrong)}")
         return CheckResult(State.OK, "off: oidc is not set")
     if not configured.is_on(settings):
         return CheckResult(State.DEGRADED, "off: oidc is set, but not public_url")
     if not settings.console:
         return CheckResult(State.DEGRADED, "nobody can log in or connect an identity: oidc is set, but console is off")
-    wrong = without_effect
     for provider in configured.providers(settings).values():
         issuer = Issuer(provider)
         try:
@@ -40,6 +40,16 @@ def check(installation: Installation) -> CheckResult:
     access = [name for name, provider in providers.items() if provider.audience]
     return CheckResult(State.OK, f"ready: {', '.join(providers)}" + (
         f"; access tokens for the API: {', '.join(access)}" if access else ""))
+
+
+def _left_behind(installation: Installation) -> list[str]:
+    """Returns sentences about groups of users whose provider is not in the settings, so that no login removes them."""
+    with installation.database.connected():
+        _, names = User.names()
+    known = tuple(map(groups.prefix, configured.providers(installation.settings).values()))
+    gone = {name.partition("/")[0] for name in names if name.startswith(GROUP_PREFIX) and not name.startswith(known)}
+    return [f"users have groups of {name}, which is no provider of the settings, and rules that name them still apply: "
+            "change them with gatepost user set --group" for name in sorted(gone)]
 
 
 def _without_effect(settings: Settings) -> list[str]:
