@@ -56,7 +56,9 @@ def _without_effect(settings: Settings) -> list[str]:
     """Returns sentences about groups to which the policy gives a role, and that no login grants."""
     granting = tuple(groups.prefix(provider) for provider in configured.providers(settings).values()
                      if provider.groups_claim)
-    names = [name for name in named_groups(read_files(settings.policies, {}, [])) if not name.startswith(granting)]
-    return [f"no login grants the group {name}, to which the policy gives a role: set "
-            f"oidc.{name.removeprefix(GROUP_PREFIX).partition('/')[0]}.groups_claim, or remove the line"
-            for name in names]
+    by_provider: dict[str, list[str]] = {}
+    for name in named_groups(read_files(settings.policies, {}, [])):
+        if not name.startswith(granting):
+            by_provider.setdefault(name.removeprefix(GROUP_PREFIX).partition("/")[0], []).append(name)
+    return [f"no login grants {', '.join(names)}, to which the policy gives a role: set oidc.{provider}.groups_claim, "
+            "or remove the lines" for provider, names in by_provider.items()]
