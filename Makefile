@@ -102,8 +102,8 @@ bench-policy: $(VENV)/gatepost.stamp ## what a policy costs by its length: a dec
 bench-replay: $(VENV)/gatepost.stamp ## how many recorded decisions a second are answered once more under two policies
 	$(BIN)/python -m benchmarks.replay $(BENCH_ARGS)
 
-bench-login: $(VENV)/gatepost.stamp ## what a login costs, and how many logins or refusals at once delay other requests
-	$(BIN)/python -m benchmarks.login
+bench-login: $(VENV)/test.stamp ## what the time of a login or password reset tells of an account, and what logins at once delay
+	$(BIN)/python -m benchmarks.login $(BENCH_ARGS)
 
 attacks: $(VENV)/test.stamp ## delays and errors of honest clients while other clients attack; BENCH_ARGS="--before COMMIT"
 	$(BIN)/python -m benchmarks.attacks $(BENCH_ARGS)

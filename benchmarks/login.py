@@ -1,8 +1,9 @@
 """The cost of a login, and its effect on other requests: `make bench-login`.
 
-Medians for an unknown, a wrong and a disabled account; logins a second; memory and other requests while a hundred
-log in at once; and a writer beside a flood of refusals from another address, with the limits as they are shipped and
-without. Set GATEPOST_DATABASE_URL to an empty Postgres database to measure that instead.
+Medians of failing logins and of `POST /api/password-resets`, for addresses with an account and without one, which a
+stranger could compare; logins a second; memory and other requests while a hundred log in at once; and a writer beside a
+flood of refusals from another address, with the limits as they are shipped and without. Set GATEPOST_DATABASE_URL to an
+empty Postgres database to measure that instead.
 """
 
 from __future__ import annotations
@@ -28,10 +29,14 @@ from time import perf_counter, sleep
 from typing import Any
 
 from benchmarks.contenders import EMAIL, PASSWORD, gatepost, make_instance, serve
+from tests.mail.post_office import PostOffice, post_office
 
 FLOODER = "127.0.0.2"  # another address than the writer's
 WRITES = 1000  # from one address: fewer than its limit
-DISABLED = "disabled@example.org"
+DISABLED, UNKNOWN = "disabled@example.org", "nobody@example.org"
+ADDRESSES = {EMAIL: "account", UNKNOWN: "no account", DISABLED: "disabled account"}
+NEXT = 5  # requests after a password reset that are measured together
+MAILED = 60  # seconds within which all messages must come
 
 
 class Client:
@@ -47,10 +52,13 @@ class Client:
         self._connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=60, source_address=(address, 0))
 
     def request(self, method: str, path: str, body: Any = None) -> int:
+        return self.answer(method, path, body)[0]
+
+    def answer(self, method: str, path: str, body: Any = None) -> tuple[int, bytes]:
+        """Returns the status and the body of an answer."""
         self._connection.request(method, path, None if body is None else json.dumps(body), self._headers)
         answer = self._connection.getresponse()
-        answer.read()
-        return answer.status
+        return answer.status, answer.read()
 
     def log_in(self, email: str = EMAIL, password: str = PASSWORD) -> int:
         return self.request("POST", "/api/login", {"email": email, "password": password})
@@ -86,12 +94,20 @@ def serving(workers: int, **settings: str) -> Iterator[tuple[int, int]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=100, help="of each kind of failing login")
+    parser.add_argument("--rounds", type=int, default=100, help="of each kind of failing login and of password reset")
+    parser.add_argument("--strangers", action="store_true", help="measure only what a stranger could compare")
     parser.add_argument("--seconds", type=float, default=5.0, help="of each measured stretch")
     parser.add_argument("--workers", type=int, default=0, help="measure granian with so many processes, not waitress")
     options = parser.parse_args()
-    with serving(options.workers, GATEPOST_RATE_LIMITS="off") as (port, process):
+    with post_office() as office, serving(
+            options.workers, GATEPOST_RATE_LIMITS="off", GATEPOST_PUBLIC_URL="https://api.example.org",
+            GATEPOST_MAIL_FROM="gate@example.org", GATEPOST_SMTP_URL=f"smtp+plain://127.0.0.1:{office.port}",
+    ) as (port, _):
         failures(port, options.rounds)
+        resets(port, options.rounds, office)
+    if options.strangers:
+        return
+    with serving(options.workers, GATEPOST_RATE_LIMITS="off") as (port, process):
         throughput(port, options.seconds)
         crowd(port, process)
         flood(port, options.seconds, "no limits")
@@ -101,24 +117,66 @@ def main() -> None:
 
 
 def failures(port: int, rounds: int) -> None:
-    """Measures unknown, wrong and disabled accounts in turns, so that a disturbance affects all of them."""
+    """Measures failing logins: with an account, without one, and with one that is disabled."""
     client = Client(port)
-    kinds: Mapping[str, Callable[[], int]] = {
-        "unknown e-mail": lambda: client.log_in("nobody@example.org"),
-        "wrong password": lambda: client.log_in(EMAIL, "wrong"),
-        "disabled account": lambda: client.log_in(DISABLED),
-    }
-    times: dict[str, list[float]] = {name: [] for name in kinds}
+
+    def log_in(email: str) -> list[float]:
+        start = perf_counter()
+        status, body = client.answer("POST", "/api/login", {"email": email, "password": "wrong"})
+        elapsed = perf_counter() - start
+        assert status == 401 and json.loads(body)["code"] == "invalid_credentials", body
+        return [elapsed]
+
+    times = in_turns(rounds, log_in)
+    show(f"failing logins, medians of {rounds}, one client", {"answer": [times[email][0] for email in ADDRESSES]})
+
+
+def resets(port: int, rounds: int, office: PostOffice) -> None:
+    """Measures password resets, and the requests after each of them: jobs that send messages must not slow them."""
+    client, bodies = Client(port), set[bytes]()
+
+    def reset(email: str) -> list[float]:
+        start = perf_counter()
+        status, body = client.answer("POST", "/api/password-resets", {"email": email})
+        elapsed = [perf_counter() - start]
+        assert status == 202, body
+        bodies.add(body)
+        start = perf_counter()
+        for _ in range(NEXT):
+            assert client.request("GET", "/api/ping") == 200
+        return [*elapsed, perf_counter() - start]
+
+    times = in_turns(rounds, reset)
+    assert len(bodies) == 1, bodies
+    end = perf_counter() + MAILED
+    while len(office.messages) < rounds and perf_counter() < end:
+        sleep(0.1)
+    sleep(1)  # no further message may come
+    assert len(office.messages) == rounds, "every request for an account sends a message, and no other one does"
+    show(f"password resets, medians of {rounds}, one client", {
+        "answer": [times[email][0] for email in ADDRESSES],
+        f"next {NEXT} requests": [times[email][1] for email in ADDRESSES]})
+
+
+def in_turns(rounds: int, measure: Callable[[str], list[float]]) -> dict[str, list[list[float]]]:
+    """Returns the times of each address, by what was measured. A disturbance affects all addresses alike."""
+    found: dict[str, list[list[float]]] = {email: [] for email in ADDRESSES}
     for _ in range(rounds):
-        for name, request in random.sample(list(kinds.items()), len(kinds)):
-            start = perf_counter()
-            assert request() == 401
-            times[name].append(perf_counter() - start)
-    medians = {name: statistics.median(found) * 1000 for name, found in times.items()}
-    print(f"failing logins, median of {rounds}, one client")
-    for name, median in medians.items():
-        print(f"  {name:20}{median:8.2f} ms")
-    print(f"  apart by {(max(medians.values()) / min(medians.values()) - 1) * 100:.1f} %\n")
+        for email in random.sample(list(ADDRESSES), len(ADDRESSES)):
+            found[email].append(measure(email))
+    return {email: [list(each) for each in zip(*times, strict=True)] for email, times in found.items()}
+
+
+def show(title: str, measured: Mapping[str, list[list[float]]]) -> None:
+    """Prints the medians of each address, and their ratio to those of an address without an account."""
+    print(title)
+    print(f"  {'':20}" + "".join(f"{name:>26}" for name in measured))
+    medians = {name: [statistics.median(times) * 1000 for times in each] for name, each in measured.items()}
+    none = list(ADDRESSES).index(UNKNOWN)
+    for index, account in enumerate(ADDRESSES.values()):
+        print(f"  {account:20}" + "".join(
+            f"{each[index]:12.2f} ms  {each[index] / each[none]:6.3f} ×" for each in medians.values()))
+    print()
 
 
 def throughput(port: int, seconds: float) -> None:

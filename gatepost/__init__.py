@@ -20,7 +20,7 @@ how to write a plugin.
     a job         on, every, Task
     a setting     Setting
     a feature     Feature; BackgroundTask, BearerToken, CallerAttribute, CheckResult, Installation, Number, Services,
-                  State; open_session
+                  State, UserFact; ask_next_steps, open_session
     a page        ask, and what is in blueprints.console.pages
     a command     open_instance, Instance, echo
     a row         Rows, is_id, later, new_id, now
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from gatepost.commands.printing import echo
     from gatepost.features import Feature, Installation, Number
     from gatepost.health.check_result import CheckResult, State
-    from gatepost.http.credentials.sessions import open_session
+    from gatepost.http.credentials.sessions import ask_next_steps, open_session
     from gatepost.http.operations.background import BackgroundTask
     from gatepost.http.protocol.messages import Message, plural
     from gatepost.http.protocol.problems import Fault, Problem
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from gatepost.http.request.call import Call, Services
     from gatepost.http.request.caller_attribute import CallerAttribute
     from gatepost.http.request.endpoint import Endpoint
+    from gatepost.http.request.user_fact import UserFact
     from gatepost.http.schemas.fields import (
         Bool,
         Currency,
@@ -132,8 +133,10 @@ __all__ = [
     "Time",
     "TimeField",
     "Title",
+    "UserFact",
     "action",
     "ask",
+    "ask_next_steps",
     "create_app",
     "ddl",
     "echo",
@@ -159,7 +162,7 @@ _PLACES = {
     "gatepost.commands.printing": "echo",
     "gatepost.features": "Feature Installation Number",
     "gatepost.health.check_result": "CheckResult State",
-    "gatepost.http.credentials.sessions": "open_session",
+    "gatepost.http.credentials.sessions": "ask_next_steps open_session",
     "gatepost.http.operations.background": "BackgroundTask",
     "gatepost.jobs.hooks": "every on",
     "gatepost.jobs.task": "Task",
@@ -169,6 +172,7 @@ _PLACES = {
     "gatepost.http.request.call": "Call Services",
     "gatepost.http.request.caller_attribute": "CallerAttribute",
     "gatepost.http.request.endpoint": "Endpoint",
+    "gatepost.http.request.user_fact": "UserFact",
     "gatepost.collections.asking": "ask",
     "gatepost.collections.collection": "Collection",
     "gatepost.collections.routes": "Routes permission public",

@@ -126,6 +126,7 @@ def assemble(app: Application, registry: Registry, live: LiveSettings, *, reads_
         translations=Translations(settings.language, registry.translations),
         caller=registry.features.caller(), next_steps=registry.features.next_steps(),
         bearers=registry.features.bearers(),
+        droppers=registry.features.droppers(), facts=registry.features.facts(),
         background=_background(live, database, epoch, policy, keys, audit_writer, uses, history, lines))
     try:
         for name, service in registry.features.made(services):

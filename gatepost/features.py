@@ -23,6 +23,7 @@ from models.engine.errors import RowError
 
 from .health.check_result import UNKNOWN, CheckResult, State
 from .http.request.caller_attribute import CallerAttribute
+from .http.request.user_fact import UserFact
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -109,6 +110,7 @@ class Feature:
                 function that takes the call and returns a context manager around the handlers of that name)
     checks      name → a check for health, `gatepost doctor` and Prometheus; takes the installation
     doctor      name → a check for `gatepost doctor` only; it replaces a check of the same name
+    left_out    name → a check for `gatepost doctor` where the setting `without` names this feature
     sections    name → a function that returns findings for an option of `gatepost doctor`, such as `--nodes`
     numbers     takes the installation; returns numbers for Prometheus
     save        takes the installation and the name of a step that cannot be undone, such as `before-migration`; makes a
@@ -124,6 +126,10 @@ class Feature:
     bearer      takes the services and a bearer token that Gatepost did not make; returns a `BearerToken`, or None for a
                 token that it does not know. Raises `Problem` (`invalid_token`, `token_expired`) to refuse one that it
                 knows, and `unavailable` or `overloaded` if it cannot tell now
+    drop_credentials  takes the call and a user whose address a mailed link has proved for the first time, in the
+                transaction of the link; removes what else lets anyone log in to the account. Returns what it removed,
+                as texts such as `passkeys (2)`
+    facts       takes nothing; returns facts about users, for access reviews
     """
 
     name: str
@@ -139,6 +145,7 @@ class Feature:
     around: Callable[[Settings], Mapping[str, Around]] | str | None = None
     checks: Mapping[str, Check | str] = field(default_factory=dict)
     doctor: Mapping[str, Check | str] = field(default_factory=dict)
+    left_out: Mapping[str, Check | str] = field(default_factory=dict)
     sections: Mapping[str, Callable[[Installation], Iterable[CheckResult]] | str] = field(default_factory=dict)
     numbers: Callable[[Installation], Iterable[Number]] | str | None = None
     save: Callable[[Installation, str], Saved] | str | None = None
@@ -149,6 +156,8 @@ class Feature:
     caller: Mapping[str, CallerAttribute] = field(default_factory=dict)
     next_step: Callable[[Call, User], None] | str | None = None
     bearer: Callable[[Services, str], BearerToken | None] | str | None = None
+    drop_credentials: Callable[[Call, User], Iterable[str]] | str | None = None
+    facts: Callable[[], Iterable[UserFact]] | str | None = None
 
     def call(self, part: Callable[..., Any] | str, *arguments: object) -> Any:
         """Calls a part of this feature, and imports it first if it is given as text. Raises FeatureError."""
@@ -181,8 +190,9 @@ def malformed(feature: Feature) -> str | None:
     extends: Any = feature.extends
     if not isinstance(extends, Mapping) or not all(isinstance(text, str) for pair in extends.items() for text in pair):
         return "extends must name a module for each feature"
-    if not all(isinstance(part, Mapping) for part in (feature.checks, feature.doctor, feature.sections)):
-        return "checks, doctor and sections must be mappings by name"
+    checks = feature.checks, feature.doctor, feature.left_out, feature.sections
+    if not all(isinstance(part, Mapping) for part in checks):
+        return "checks, doctor, left_out and sections must be mappings by name"
     return _malformed_caller(feature.caller)
 
 
@@ -227,6 +237,21 @@ class Features:
         """Returns the functions that may accept a bearer token which Gatepost did not make."""
         return tuple(partial(feature.call, feature.bearer) for feature in self._features
                      if feature.bearer is not None)
+
+    def droppers(self) -> tuple[Callable[[Call, User], Iterable[str]], ...]:
+        """Returns the functions that remove credentials of a user whose address is proved for the first time."""
+        return tuple(partial(feature.call, feature.drop_credentials) for feature in self._features
+                     if feature.drop_credentials is not None)
+
+    def facts(self) -> list[UserFact]:
+        """Returns the facts about users. Raises FeatureError, also if two have one name."""
+        facts: dict[str, UserFact] = {}
+        for feature in self._features:
+            for fact in feature.begin("facts") if feature.facts is not None else ():
+                if not isinstance(fact, UserFact) or not _NAME.fullmatch(fact.name) or fact.name in facts:
+                    raise FeatureError(f"the feature {feature.name!r}: {fact!r} is no fact with a name of its own")
+                facts[fact.name] = fact
+        return list(facts.values())
 
     def made(self, services: Services) -> Iterator[tuple[str, object]]:
         """Yields (name of the feature, its object that lives as long as the app). Raises FeatureError."""
@@ -279,6 +304,12 @@ class Features:
         """Yields (name, check) for `gatepost doctor`. Errors of these checks are passed on."""
         for feature in self._features:
             for name, check in {**feature.checks, **feature.doctor}.items():
+                yield name, partial(_result, feature, check, installation)
+
+    def left_out(self, installation: Installation) -> Iterator[tuple[str, Callable[[], CheckResult]]]:
+        """Yields (name, check) for `gatepost doctor`, if these features are left out. Errors are passed on."""
+        for feature in self._features:
+            for name, check in feature.left_out.items():
                 yield name, partial(_result, feature, check, installation)
 
     def section(self, name: str, installation: Installation) -> Iterator[CheckResult]:

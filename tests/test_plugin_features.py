@@ -109,7 +109,7 @@ def plugin(**parts: object) -> ModuleType:
     ({"extends": ["console"]}, "the feature 'rates': extends must name a module for each feature"),
     ({"extends": {"console": 5}}, "the feature 'rates': extends must name a module for each feature"),
     ({"needs": None}, "the feature 'rates': needs must be names of features"),
-    ({"checks": ["x"]}, "the feature 'rates': checks, doctor and sections must be mappings by name"),
+    ({"checks": ["x"]}, "the feature 'rates': checks, doctor, left_out and sections must be mappings by name"),
     ({"needs": ("exchange",)}, "the feature 'rates' needs the feature 'exchange', which is not served"),
     ({"permissions": ("rate.view",)}, "the feature 'rates' declares permissions, which only shipped features do"),
     ({"settings": ("port",)}, "the feature 'rates' declares settings, which only shipped features do"),

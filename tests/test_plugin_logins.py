@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
+from blueprints.password_links.links import make
 from gatepost import CallerAttribute, Feature, open_session
 from gatepost.collections.plugins.contents import PluginError
 from gatepost.collections.plugins.discovery import discover
@@ -461,3 +462,18 @@ def test_only_unknown_tokens_are_offered(app, monkeypatch):
     assert offered == []
     assert app.test_client().get("/api/profile", headers={"Authorization": "Bearer x"}).status_code == 401
     assert offered == ["x"]
+
+
+@pytest.mark.parametrize("mailed", [True, False])
+def test_the_first_proof_of_an_address_drops_its_credentials(app, mailed):
+    who, other = user(app, "Two Steps"), user(app, "Two Others")
+    for each in (who, other):
+        assert sent(app, "/api/login", {"email": each.email, "password": PASSWORD}).status_code == 401
+    services = app.extensions["gatepost"]
+    token, _ = services.database.transact(lambda: make(services.settings, who, mailed=mailed))
+    answer = sent(app, "/api/password-links", {"token": token, "new_password": "nine slow ferries at dawn"})
+    assert answer.status_code == 204, answer.text
+    assert set(services.feature("factor").values()) == ({other.id} if mailed else {who.id, other.id})
+    with services.database.connected():
+        [event] = Audit.select().where(Audit.action == "use_password_link", Audit.resource_id == who.id)
+    assert (event.reason or "").endswith("removed: challenges (1)") == mailed

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import click
 
 from blueprints.access_review.holders import Holders, Reason, asked_about, ranks
+from blueprints.access_review.review import facts_of
 from blueprints.policy.circumstances import fixed
 from blueprints.policy.commands.explain import circumstances, find_object
 from gatepost.commands import policy_files
@@ -19,7 +21,9 @@ from gatepost.commands.policy_output import AS_JSON, counted, print_json
 from gatepost.commands.printing import echo, echo_lines
 from gatepost.commands.private_file import overwrite_option, private_file
 from gatepost.http.request.implied import implied_requests
+from gatepost.http.request.user_fact import UserFact
 from gatepost.http.schemas.file_formats import CSV, write
+from gatepost.http.security.passwords import UNUSABLE
 from models import paging
 from models.base import DAY, later, now
 from models.paging import Key, sort_order
@@ -37,9 +41,10 @@ from policies.syntax.roles import GUEST
 from policies.usage.gaps import Span, gaps
 from policies.usage.holdings import Holding, Holdings
 from policies.usage.unused import unused
+from settings import Settings
 
 REVIEW_COLUMNS = ("tenant", "email", "user", "role", "how", "personal_lines", "active", "last_login", "last_use",
-                  "tokens", "remark")
+                  "tokens", "remark", "groups", "email_verified_at", "password")
 NO_USER, DISABLED = "rules name a user that does not exist", "rules name a disabled user"
 _AT_ONCE = 500  # users read by one statement
 _COLUMNS = (User.id, User.email, User.role, User.department, User.groups)
@@ -136,17 +141,19 @@ def _as_json(name: str, role: str, reason: Reason) -> dict[str, Any]:
 def review_command(file: Path, overwrite: bool) -> None:
     """Show who has which role, how they got it, and when they last used it.
 
-    It writes a CSV file with one row for each user and role, of all tenants. At the end is a row for each `user:` rule
-    whose user does not exist. The exit code is 2, without a file, if something could not be read. It is 1 if rules name
-    a user that does not exist or is disabled.
+    It writes a CSV file with one row for each user and role, of all tenants. Columns at the end tell how the user can
+    log in: password, second factor, passkeys, identities at providers. The last rows are of `user:` rules whose user
+    does not exist. The exit code is 2, without a file, if something could not be read. It is 1 if rules name a user
+    that does not exist or is disabled.
 
     \b
     Example: gatepost policy review --csv review.csv
     """
-    held = Holdings(policy_files.served())
-    with open_instance(), private_file(file, overwrite=overwrite) as written:
-        review = _Review(held)
-        for chunk in write(CSV, REVIEW_COLUMNS, review.rows()):
+    held, facts = Holdings(policy_files.served()), policy_files.registry().features.facts()
+    columns = (*REVIEW_COLUMNS, *(fact.name for fact in facts))
+    with open_instance() as instance, private_file(file, overwrite=overwrite) as written:
+        review = _Review(held, facts, instance.settings)
+        for chunk in write(CSV, columns, review.rows()):
             written.write(chunk)
     echo(f"{counted(review.users, 'user')}, {counted(review.written, 'row')}.")
     for remark, keys in ((NO_USER, review.missing), (DISABLED, review.disabled)):
@@ -161,8 +168,8 @@ class _Review:
     missing, disabled  keys of users whom rules name, and who do not exist or may not log in
     """
 
-    def __init__(self, held: Holdings) -> None:
-        self._held = held
+    def __init__(self, held: Holdings, facts: Sequence[UserFact], settings: Settings) -> None:
+        self._held, self._facts, self._settings = held, facts, settings
         self.users = self.written = 0
         active = active_of([key.removeprefix("user:") for key in held.persons])
         self.missing = [key for key in held.persons if key.removeprefix("user:") not in active]
@@ -170,24 +177,33 @@ class _Review:
 
     def rows(self) -> Iterator[dict[str, Any]]:
         disabled = frozenset(self.disabled)
-        for account in accounts():
-            self.users += 1
-            key = f"user:{account.id}"
-            remark = DISABLED if key in disabled else None
-            for holding in self._held.of(key, account.role, account.groups):
-                yield self._row(key, holding, account, remark)
+        for batch in _batches(accounts(UNUSABLE)):
+            facts = facts_of(self._facts, self._settings, [account.id for account in batch])
+            for account in batch:
+                self.users += 1
+                key = f"user:{account.id}"
+                details = {**account._asdict(), **facts[account.id]}
+                texts = {name: "; ".join(value) or None for name, value in details.items()
+                         if isinstance(value, list | tuple)}
+                remark = DISABLED if key in disabled else None
+                for holding in self._held.of(key, account.role, account.groups):
+                    yield self._row(key, holding, {**details, **texts}, remark)
         for key in self.missing:
             lent: tuple[Holding | None, ...] = self._held.lent(key) or (None,)
-            yield from (self._row(key, holding, None, NO_USER) for holding in lent)
+            yield from (self._row(key, holding, {}, NO_USER) for holding in lent)
 
-    def _row(self, key: str, holding: Holding | None, account: Account | None, remark: str | None) -> dict[str, Any]:
+    def _row(self, key: str, holding: Holding | None, details: dict[str, Any], remark: str | None) -> dict[str, Any]:
         self.written += 1
-        details = {} if account is None else {
-            "tenant": account.tenant, "email": account.email, "active": account.active,
-            "last_login": account.last_login, "last_use": account.last_use, "tokens": account.tokens}
+        details = {name: value for name, value in details.items() if name not in ("id", "role")}
         role = {} if holding is None else {"role": holding.role, "how": "; ".join(holding.how)}
         lines = " ".join(rule.place for rule in self._held.lines(key)) or None
         return {"user": key.removeprefix("user:"), "personal_lines": lines, "remark": remark, **details, **role}
+
+
+def _batches(accounts: Iterable[Account]) -> Iterator[list[Account]]:
+    rest = iter(accounts)
+    while batch := list(islice(rest, _AT_ONCE)):
+        yield batch
 
 
 def _places(held: Holdings, key: str) -> list[str]:

@@ -301,13 +301,15 @@ def _looks_at_guarded(condition: Expression) -> bool:
 
 
 def asked_about(requests: ImpliedRequests, row: Record | None, tenant_id: str, environment: Mapping[str, Value], *,
-                each: bool = False, shares: Sequence[tuple[str, str]] | None = None) -> HolderQuestion:
+                each: bool = False, shares: Sequence[tuple[str, str]] | None = None,
+                login: Mapping[str, Value] | None = None) -> HolderQuestion:
     """Returns the question that these requests put to the policy.
 
     row          row of the requests; None: any object
     environment  known attributes besides the method
     each         true if each of the requests must be allowed, and not just one
     shares       (grantee, right) of the row's shares; None: they are read from the database
+    login        known attributes of the users' login, the others are missing; None: any login
     """
     permission = requests.needed[-1]
     constants, methods = {**environment}, requests.methods
@@ -318,7 +320,7 @@ def asked_about(requests: ImpliedRequests, row: Record | None, tenant_id: str, e
         resource = permission.partition(".")[0]
         shares = () if row is None else share.in_effect(tenant_id, resource, [row.id]).get(row.id, ())
     return HolderQuestion(permissions=requests.needed, tenant_id=tenant_id, row=None if row is None else row.__data__,
-                 shares=shares, environment=constants, methods=methods, each=each)
+                 shares=shares, environment=constants, methods=methods, each=each, login=login)
 
 
 def ranks(policy: Policy, permission: str, collection: Any, row: Record | None) -> frozenset[str] | None:

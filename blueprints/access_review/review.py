@@ -1,12 +1,13 @@
-"""`GET /api/admin/policy/review`: the roles of each user, how they got them, and whether they use them, in pages.
+"""`GET /api/admin/policy/review`: the roles of each user, how they got them, and whether and how they log in, in pages.
 
-It lists users that the caller may view. The last activity is shown to callers who may view the whole audit log, every
-session and every token of the tenant, because it is derived from all three.
+Features add `facts` about users, such as a second factor. It lists users that the caller may view. The last activity is
+shown to callers who may view the whole audit log, every session and every token of the tenant, because it is derived
+from all three.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from marshmallow import Schema, fields
@@ -16,12 +17,15 @@ from gatepost.http.reading import listing
 from gatepost.http.reading.listing import Listing
 from gatepost.http.reading.query import PAGING, ListQuery
 from gatepost.http.reading.readable import Readable
+from gatepost.http.request.user_fact import UserFact
+from gatepost.http.security.passwords import UNUSABLE
 from models.tables.audit import Audit
 from models.tables.reviews import Account, accounts_of
 from models.tables.service_token import ServiceToken
 from models.tables.session import Session
 from models.tables.user import User
 from policies.usage.holdings import Holdings
+from settings import Settings
 
 routes = Routes("policy_review", "The roles of users, and their last activity.")
 
@@ -60,6 +64,13 @@ class ReviewedSchema(StrictSchema):
         "description": "The time of their newest audit event, session refresh or use of a token; null: not known. "
                        "Reads within a session are not recorded."})
     tokens = fields.Integer(required=True, metadata={"description": "The number of valid service tokens."})
+    groups = fields.List(fields.String(), metadata={"description": "Left out like `email`, and so are the next three."})
+    email_verified_at = Time(allow_none=True)
+    password = fields.Boolean(metadata={"description": "True if they can log in with a password."})
+    facts = fields.Dict(keys=fields.String(), metadata={
+        "description": "Facts of features by name: `second_factor` (a truth value), `passkeys` (a number), "
+                       "`identities` (names of providers).",
+        "example": {"second_factor": True, "passkeys": 0, "identities": ["keycloak"]}})
 
 
 class _Query(ListQuery):
@@ -88,13 +99,24 @@ def review(call: Call) -> dict[str, Any]:
         if seen is None or not seen.where.is_everything:
             raise call.access.refusal(permission)
     page, held = _LISTING.answer(call), Holdings(call.access.policy)
-    used = accounts_of(call.tenant_id, [user["id"] for user in page["items"]])
-    page["items"] = [_entry(user, held, used[user["id"]]) for user in page["items"] if user["id"] in used]
+    used = accounts_of(call.tenant_id, [user["id"] for user in page["items"]], UNUSABLE)
+    facts = facts_of(call.services.facts, call.services.settings, list(used))
+    page["items"] = [_entry(user, held, used[user["id"]], facts[user["id"]])
+                     for user in page["items"] if user["id"] in used]
     return page
 
 
-def _entry(user: dict[str, Any], held: Holdings, used: Account) -> dict[str, Any]:
+def facts_of(facts: Iterable[UserFact], settings: Settings, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Returns the facts about these users, at most a page of them, by id."""
+    values = [(fact, fact.values(settings, ids)) for fact in facts] if ids else []
+    return {id: {fact.name: of_fact.get(id, fact.empty) for fact, of_fact in values} for id in ids}
+
+
+def _entry(user: dict[str, Any], held: Holdings, used: Account, facts: dict[str, Any]) -> dict[str, Any]:
     key, groups = f"user:{user['id']}", used.groups if "email" in user else ()
-    return {**user, "roles": [{"role": one.role, "how": list(one.how)} for one in held.of(key, user["role"], groups)],
+    private = {"groups": list(groups), "email_verified_at": used.email_verified_at, "password": used.password,
+               "facts": facts} if "email" in user else {}
+    roles = [{"role": holding.role, "how": list(holding.how)} for holding in held.of(key, user["role"], groups)]
+    return {**user, **private, "roles": roles,
             "lines": [*(rule.place for rule in held.lines(key)), *held.links(key)],
             "last_login": used.last_login, "last_use": used.last_use, "tokens": used.tokens}

@@ -65,13 +65,13 @@ def subject_of(call: Call, described: JsonObject) -> Subject | None:
 
 def _logged_in(call: Call, subject: Subject | None, described: JsonObject) -> Subject | None:
     """Returns a user with the attributes of a login that the properties of the subject name."""
-    login = _login(call, described)
+    login = login_of(call, described)
     if subject is None or not login:
         return subject
     return replace(subject, principal=with_login(subject.principal, login))
 
 
-def _login(call: Call, described: JsonObject) -> Login:
+def login_of(call: Call, described: JsonObject) -> Login:
     """Returns the properties of a subject that are attributes of a login. Others count for nothing."""
     properties, login = described.get("properties", {}), Login()
     for name, column in call.access.policy.vocabulary.login.items():
@@ -128,7 +128,7 @@ class Cache:
 
     def subject(self, described: JsonObject) -> Subject | None:
         """Returns the subject, as `subject_of` does."""
-        key = described["type"], described["id"], *_login(self._call, described).items()
+        key = described["type"], described["id"], *login_of(self._call, described).items()
         if key not in self._subjects:
             self._subjects[key] = subject_of(self._call, described)
         return self._subjects[key]
@@ -230,13 +230,13 @@ class Question:
         """Returns the object; None if the caller may not view it."""
         return self._cache.row(self._kind, id)
 
-    def holders(self, row: Any) -> Holders:
-        """Returns the users who are permitted on a row; None: on any row."""
+    def holders(self, row: Any, login: Mapping[str, Any]) -> Holders:
+        """Returns the users who are permitted on a row, with a login that has these attributes; None: on any row."""
         call, requests = self.call, self.requests(about_row=row is not None)
         at = self._environment(requests.methods[0])
         about = asked_about(requests, row, call.tenant_id, {
             name: getattr(at, name) for name in ENVIRONMENT if name not in ("method", "request")}, each=True,
-            shares=() if row is None else self._cache.shares(self._kind, row.id))
+            shares=() if row is None else self._cache.shares(self._kind, row.id), login=login)
         return Holders(call.services.database, call.access.policy, about, viewer=call.access,
                        ranks=ranks(call.access.policy, self.permission, self.collection, row),
                        guards=call.services.collections["users"].guards,
@@ -289,7 +289,7 @@ class Question:
             as_user = principal.kind != SERVICE or "kind" not in policy.looks_at(needed).sub
             if (subject.user is not None and as_user) or principal.kind == GUEST:
                 try:
-                    holders = self.holders(row)
+                    holders = self.holders(row, getattr(principal, "login", {}))
                     return holders.guests is not None if subject.user is None else holders.permits(subject.user)
                 except Undetermined:  # a plugin's function must be evaluated for this subject
                     pass

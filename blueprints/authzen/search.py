@@ -17,7 +17,7 @@ from models.tables.service_token import ServiceToken
 from models.tables.user import User
 from policies.questions.holders import Undetermined
 
-from .questions import GUEST, ROLE, SERVICE, USER, Cache, Question, Subject, role, service, subject_of
+from .questions import GUEST, ROLE, SERVICE, USER, Cache, Question, Subject, login_of, service, subject_of
 from .schemas import JsonObject
 
 _SUBJECT, _TENANT = "subject ", "tenant"  # prefix of the placeholders of the subject's rights; that of the tenant
@@ -62,18 +62,24 @@ def subjects(call: Call, request: JsonObject) -> JsonObject:
         return pages.answer([], None)
     match kind:
         case "user":
-            return _users(question, request["resource"], row, pages, start)
+            return _users(question, request, row, pages, start)
         case "role":
             names = [name for name in call.access.policy.roles.of_users
-                     if question.permits(role(call, name), request["resource"])]
+                     if question.permits(_described(call, request, name), request["resource"])]
             return pages.answer([{"type": ROLE, "id": name} for name in names], None)
         case "service":
             return _services(question, request["resource"], pages, start)
     return pages.answer([], None)
 
 
-def _users(question: Question, resource: JsonObject, row: Any, pages: Pages, start: Any) -> JsonObject:
-    call, results, holders = question.call, list[JsonObject](), question.holders(row)
+def _described(call: Call, request: JsonObject, id: str) -> Subject | None:
+    """Returns the subject with this id that a search asks about, with the properties that it gives all subjects."""
+    return subject_of(call, {**request["subject"], "id": id})
+
+
+def _users(question: Question, request: JsonObject, row: Any, pages: Pages, start: Any) -> JsonObject:
+    call, results, resource = question.call, list[JsonObject](), request["resource"]
+    holders = question.holders(row, login_of(call, request["subject"]))
     if start is None and question.permits(subject_of(call, {"type": USER, "id": GUEST}), resource):
         results.append({"type": USER, "id": GUEST})
     if row is not None and question.hides(row):
@@ -81,18 +87,18 @@ def _users(question: Question, resource: JsonObject, row: Any, pages: Pages, sta
     try:
         narrowing = holders.narrowing
     except Undetermined:
-        return _evaluate_each(question, resource, pages, start, results)
+        return _evaluate_each(question, request, pages, start, results)
     if narrowing is None:
         return pages.answer(results, None)
     if question.drafts(resource):
-        return _evaluate_each(question, resource, pages, start, results)
+        return _evaluate_each(question, request, pages, start, results)
     page = paging.walk(call.services.database, _of_users(call, narrowing), narrowing.values, size=pages.size,
                        position=start)
     results += [{"type": USER, "id": user["id"]} for user in map(_read_id, page.rows)]
     return pages.answer(results, page.last if page.has_next else None)
 
 
-def _evaluate_each(question: Question, resource: JsonObject, pages: Pages, start: Any,
+def _evaluate_each(question: Question, request: JsonObject, pages: Pages, start: Any,
                    results: list[JsonObject]) -> JsonObject:
     """Evaluates each user of a batch, if a plugin's function or a new row must be evaluated; a page may be short."""
     call = question.call
@@ -101,7 +107,7 @@ def _evaluate_each(question: Question, resource: JsonObject, pages: Pages, start
         return pages.answer(results, None)
     page = paging.walk(call.services.database, _of_users(call, view), view.values, size=_AT_ONCE, position=start)
     for user in map(_read_id, page.rows):
-        if question.permits(subject_of(call, {"type": USER, "id": user["id"]}), resource):
+        if question.permits(_described(call, request, user["id"]), request["resource"]):
             results.append({"type": USER, "id": user["id"]})
     return pages.answer(results, page.last if page.has_next else None)
 

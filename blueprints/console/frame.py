@@ -233,6 +233,14 @@ def see_other(call: Call, path: str) -> Response:
     return Response(status=303, headers={**_HEADERS, "Location": path_of(call.request, path)})
 
 
+def further_step(call: Call, problem: Problem, wanted: str | None) -> Response | None:
+    """Returns a redirect to the page of a further step of a login, with the page that the user wanted; None if the
+    problem is another one."""
+    if problem.code != "login_incomplete" or "Location" not in problem.headers:
+        return None
+    return see_other(call, f"{problem.headers['Location']}?next={quote(inside(wanted), safe='/')}")
+
+
 def drawn_again(draw: Callable[[Call, Problem], Response], statuses: Container[int] = MENDABLE
                 ) -> Callable[[Problem], Response]:
     """Returns the `refused` of a form's endpoint: the page of the form with typed values and faults.

@@ -14,7 +14,7 @@ from gatepost.http.credentials import console_sessions
 from ..sessions.login import routes as session
 from ..sessions.login import user_checked
 from .forms import form, typed
-from .frame import LOGIN, drawn_again, inside, page, routes, see_other, show, texts
+from .frame import LOGIN, drawn_again, further_step, inside, page, routes, see_other, show, texts
 from .navigation import ways_to_log_in
 
 _API = {endpoint.name: endpoint for endpoint in session.endpoints}
@@ -37,9 +37,8 @@ def _drawn(call: Call, wanted: str, email: str = "", problem: Problem | None = N
 def _again(call: Call, problem: Problem) -> Response:
     """Draws the form again, or leads to the page of the next step."""
     sent = typed(call)
-    if problem.code == "login_incomplete" and "Location" in problem.headers:
-        return see_other(call, f"{problem.headers['Location']}?next={quote(inside(sent.get('_next')), safe='/')}")
-    return _drawn(call, inside(sent.get("_next")), sent.get("email", ""), problem)
+    return further_step(call, problem, sent.get("_next")) or _drawn(
+        call, inside(sent.get("_next")), sent.get("email", ""), problem)
 
 
 def _start(call: Call) -> None:

@@ -1,17 +1,20 @@
 """Endpoints: ask for a link to choose a new password, send one to a user, and verify one's address.
 
 `POST /api/password-resets` does not reveal whether an address has an account: the answer is the same, and so are the
-statements. A job does the rest, and looks the account up again.
+statements. A job does the rest, and looks the account up again. It begins at a random moment: its work slows down other
+requests, so the requests right after a reset could tell.
 """
 
 from __future__ import annotations
 
+import secrets
 from typing import Any
 
 from marshmallow import fields
 
-from gatepost import Call, Problem, Routes, Rows, StrictSchema, Text
+from gatepost import Call, Problem, Routes, Rows, StrictSchema, Text, later
 from gatepost.http.pipeline.limiting import count_for_the_day
+from gatepost.http.security import passwords
 from models.base import new_id
 from models.records.mailboxes import mailbox
 from models.tables.user import User
@@ -38,6 +41,7 @@ verification_routes = Routes("email_verification", "Links by mail, with which us
 mailings = (password_link, email_verification, password_changed, email_changed, second_factor_added,
             second_factor_removed, passkey_added, passkey_removed, login)
 
+SPREAD = 5.0  # seconds within which a requested link is mailed
 HOURLY = 5  # links that are mailed to one address in an hour because a stranger may have asked
 _HOUR = 3600
 _LARGEST_BODY = 32 * 2**10  # bytes of a guest's body
@@ -54,7 +58,13 @@ class SentSchema(StrictSchema):
     hours = fields.Integer(required=True, metadata={"description": "Hours that a mailed link is valid."})
 
 
-class VerificationSchema(StrictSchema):
+class PasswordOfAccountSchema(StrictSchema):
+    password = Text(maximum=passwords.LONGEST, load_only=True, allow_none=True, metadata={
+        "description": "The password of the account: not needed with a session of it.",
+        "example": "seven green lanterns"})
+
+
+class VerificationSchema(PasswordOfAccountSchema):
     token = Text(required=True, maximum=_LONGEST_TOKEN)
 
 
@@ -77,12 +87,12 @@ def _limit(call: Call) -> None:
              recorded="user.request_password_reset", largest_body=_LARGEST_BODY, operation="password_reset_request")
 def request_reset(call: Call) -> dict[str, Any]:
     """Mail the user with this address a link to choose a password: the answer is the same if there is none."""
-    user = User.by_email(call.body["email"])
     # Without an account, a job for a user that nobody is, so that the statements are the same.
-    tenant_id, id = (call.tenant_id, new_id()) if user is None else (user.tenant_id, user.id)
+    nobody = call.tenant_id, new_id()
+    tenant_id, id = User.ids_by_email(call.body["email"]) or nobody
     if call.prepared:
-        password_link.post(tenant_id, id, language=call.services.translations.wanted(call.request).tag)
-        call.write.enqueued = True
+        password_link.post(tenant_id, id, at=later(secrets.randbelow(1000) / 1000 * SPREAD),
+                           language=call.services.translations.wanted(call.request).tag)
     return _sent(call)
 
 
@@ -133,10 +143,15 @@ def request_verification(call: Call) -> dict[str, Any]:
     return {"hours": verifications.HOURS}
 
 
+def _prepare_verification(call: Call) -> None:
+    verifications.prepare(call, call.body["token"], call.body.get("password"))
+
+
 @verification_routes.post("/api/email-verifications", public="the token of the link is the credential",
-                          body=VerificationSchema(), status=204, secret=True, tight=True, problems=(404,),
-                          recorded="profile.verify_email", largest_body=_LARGEST_BODY,
+                          body=VerificationSchema(), status=204, secret=True, tight=True, problems=(403, 404),
+                          prepare=_prepare_verification, recorded="profile.verify_email", largest_body=_LARGEST_BODY,
                           operation="email_verification_use")
 def verify(call: Call) -> None:
-    """Verify the address of a user with the token of a link: it starts no session."""
+    """Verify the address of a user with the token of a link, and with their password or session: it starts no session.
+    """
     verifications.use(call, call.body["token"])

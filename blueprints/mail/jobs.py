@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -36,9 +37,10 @@ class Mailing(Hook):
     def name(self) -> str:
         return f"mail.{self.handle.__name__}"
 
-    def post(self, tenant_id: str, user_id: str, **payload: Any) -> None:
-        """Stores a job that sends this message, in the current transaction."""
-        enqueue(tenant_id, self.name, {"user": user_id, **payload}, max_attempts=ATTEMPTS)
+    def post(self, tenant_id: str, user_id: str, *, at: str | None = None, **payload: Any) -> None:
+        """Stores a job that sends this message, in the current transaction. It runs at once, or from `at` on."""
+        due = {} if at is None else {"run_at": at}
+        enqueue(tenant_id, self.name, {"user": user_id, **payload}, max_attempts=ATTEMPTS, **due)
 
 
 def require_mail(task: Task) -> None:
@@ -118,7 +120,7 @@ def password_changed(task: Task) -> None:
     """Tell a user that their password was changed."""
     from . import letters
 
-    _notify(task, letters.password_changed)
+    _notify(task, partial(letters.password_changed, dropped=bool(task.payload.get("dropped"))))
 
 
 @Mailing

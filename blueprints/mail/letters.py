@@ -71,8 +71,9 @@ def verification(settings: Settings, url: str, hours: int) -> Letter:
     name = service(settings)
     return Letter(Message("Verify your e-mail address for {service}", service=name), (
         Message("Verify that this is the e-mail address of your account on {service} here:", service=name), url,
-        _valid(hours), Message("If you did not enter this address on {service}, do not verify it: "
-                               "somebody else entered it.", service=name)))
+        _valid(hours), Message("The page asks for the password of your account, unless you are logged in."),
+        Message("If you did not enter this address on {service}, do not verify it: somebody else entered it.",
+                service=name)))
 
 
 def _valid(hours: int) -> Message:
@@ -80,11 +81,13 @@ def _valid(hours: int) -> Message:
                   hours)
 
 
-def password_changed(settings: Settings, at: str) -> Letter:
-    """Returns the notice of a new password."""
+def password_changed(settings: Settings, at: str, *, dropped: bool = False) -> Letter:
+    """Returns the notice of a new password. `dropped`: a link has removed other credentials, too."""
     name = service(settings)
+    more = (Message("Other ways to log in to it, and its service tokens, were removed, because its e-mail address had "
+                    "not been verified before: somebody else may have added them."),) if dropped else ()
     return _notice(Message("Your password on {service} was changed", service=name), Message(
-        "The password of your account on {service} was changed at {time}.", service=name, time=_readable(at)))
+        "The password of your account on {service} was changed at {time}.", service=name, time=_readable(at)), *more)
 
 
 def email_changed(settings: Settings, at: str) -> Letter:
@@ -134,10 +137,10 @@ def login(settings: Settings, address: str, at: str) -> Letter:
         "there was none from there.", service=name, time=_readable(at), address=address))
 
 
-def _notice(subject: Message, event: Message) -> Letter:
+def _notice(subject: Message, *events: Message) -> Letter:
     end = Message("If this was you, you need not do anything. Otherwise choose a new password, "
                   "and tell an administrator at once.")
-    return Letter(subject, (event, end))
+    return Letter(subject, (*events, end))
 
 
 def _readable(time: str) -> str:

@@ -41,9 +41,10 @@ def around(settings: Settings) -> Mapping[str, Around]:
 
 @contextmanager
 def password(call: Call) -> Iterator[None]:
-    """Tells the user that their password was changed."""
+    """Tells the user that their password was changed, and if a link has removed other credentials."""
     yield
-    jobs.password_changed.post(call.row.tenant_id, call.row.id, language=_language(call))
+    jobs.password_changed.post(call.row.tenant_id, call.row.id, language=_language(call),
+                               dropped=bool(call.write.dropped))
     call.write.enqueued = True
 
 

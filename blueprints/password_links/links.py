@@ -17,6 +17,7 @@ from gatepost.http.request.urls import url_of
 from gatepost.http.security import passwords
 from gatepost.http.writing.rules_in_code import LOGIN, NOT_OWN, STATE, RuleInCode, rank
 from models.tables.password_link import PasswordLink, replace_link
+from models.tables.service_token import ServiceToken
 from models.tables.session import end_all
 from models.tables.user import User
 from settings import Settings
@@ -85,6 +86,13 @@ def prepare(call: Call, token: str, password: str) -> str:
     return passwords.hash_password(password)
 
 
+def drops_credentials(user: User, token: str) -> bool:
+    """True if the use of a link removes other credentials, which the user of the link may not know. The database is
+    connected."""
+    return (user.email_verified_at is None and user.password_hash != passwords.UNUSABLE
+            and PasswordLink.is_mailed(hashed(token)))
+
+
 def use(call: Call, token: str, password_hash: str) -> None:
     """Uses a link in a transaction: sets the password, and ends all sessions. A mailed link verifies the address.
 
@@ -97,9 +105,23 @@ def use(call: Call, token: str, password_hash: str) -> None:
     call.row, call.write.acted_as = user, principal_of(user)
     user.password_hash = password_hash
     if link.mailed:
+        if user.email_verified_at is None:
+            _drop_credentials(call, user)
         user.email_verified_at = now()
     end_all(user)
     Rows(User, user.tenant_id).save(user)
+
+
+def _drop_credentials(call: Call, user: User) -> None:
+    """Removes what lets anyone log in beside the new password: until now, nobody had proved that the address is theirs.
+
+    A stranger could have opened the account with the address of the user who now takes it over.
+    """
+    tokens = Rows(ServiceToken, user.tenant_id).discard(owner_id=user.id)
+    dropped = [f"service tokens ({tokens})"] if tokens else []
+    for drop in call.services.droppers:
+        dropped.extend(drop(call, user))
+    call.write.dropped = tuple(dropped)
 
 
 def invalid() -> Problem:

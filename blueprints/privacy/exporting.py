@@ -54,8 +54,10 @@ _BESIDES: tuple[tuple[str, type[Table], Callable[[User], pw.Expression], tuple[s
      ("issuer", "subject", "created_at", "last_used_at")),
     ("logins with a provider", ProviderMessage, traces.provider_logins_of,
      ("issuer", "sid", "created_at", "expires_at")),
-    ("second factors", SecondFactor, partial(traces.owned, SecondFactor), ("created_at", "confirmed_at")),
+    ("second factors", SecondFactor, partial(traces.owned, SecondFactor),
+     ("created_at", "confirmed_at", "recovery_codes")),
 )
+_NUMBER_ALONE = frozenset(("recovery_codes",))  # lists of hashes
 
 
 def lines(database: Database, person: User, collections: Collections, without: Iterable[str] = (),
@@ -83,7 +85,8 @@ def _lines(database: Database, person: User, collections: Collections, without: 
     for about, model, condition, names in _BESIDES:
         for place in database.with_files() if model is JobChunk else (database,):
             for row in _rows(place, model, condition(person)):
-                yield {"about": about, "row": {name: row[name] for name in names}}
+                yield {"about": about, "row": {name: len(row[name]) if name in _NUMBER_ALONE else row[name]
+                                               for name in names}}
     audit = collections.get("audit")
     for row in _audit_events(database, person):
         # Rules about the audit log decide who may see the facts. Without that feature they have no effect.

@@ -194,8 +194,7 @@ def _check_password(call: Call) -> None:
         fresh = passwords.hash_password(password)
         fresh = fresh if end is None else passwords.ending(fresh, end)
     try:
-        for next_step in call.services.next_steps:
-            next_step(call, user)
+        sessions.ask_next_steps(call, user)
     except Problem:
         if fresh is not None:
             _renew_hash(call, user, fresh)

@@ -7,8 +7,9 @@ erasure is interrupted, run the command again with the e-mail address or id: it 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from time import monotonic, sleep
 from typing import Any
 
@@ -152,8 +153,8 @@ def clean_up(database: Database, collections: Collections, patience: float = rem
 def _erased_tables(collections: Collections) -> list[type[Table]]:
     """Lists the tables with rows that an erasure deletes or anonymises."""
     models = [collection.model for collection in collections.values() if collection.on_erase != HAND_OVER]
-    others = (Share, IdempotencyKey, DeprecatedUse, Job, JobChunk, SecondFactor)
-    return list(dict.fromkeys([User, Audit, *others, *models]))
+    others = [table for _, table, _ in _OUTSIDE_COLLECTIONS]
+    return list(dict.fromkeys([User, Audit, Job, *others, *models]))
 
 
 def _rows_in_collections(person: User, collections: Collections) -> Iterator[tuple[str, str, Any]]:
@@ -177,20 +178,24 @@ def _events_about_rows(person: User, collections: Collections) -> list[int]:
     return numbers
 
 
+# Kind, table and condition of the rows to delete that are in no collection.
+_OUTSIDE_COLLECTIONS: tuple[tuple[str, type[Table], Callable[[User], Any]], ...] = (
+    ("shares with the person", Share, traces.shares_with),
+    ("shares that the person granted", Share, traces.shares_by),
+    ("kept answers", IdempotencyKey, traces.keys_of),
+    ("uses of what is deprecated", DeprecatedUse, traces.uses_of),
+    ("chunks of files", JobChunk, partial(traces.owned, JobChunk)),
+    ("password links", PasswordLink, partial(traces.owned, PasswordLink)),
+    ("address verifications", EmailVerification, partial(traces.owned, EmailVerification)),
+    ("passkeys", Passkey, partial(traces.owned, Passkey)),
+    ("identities at providers", Identity, partial(traces.owned, Identity)),
+    ("logins with a provider", ProviderMessage, traces.provider_logins_of),
+    ("second factors", SecondFactor, partial(traces.owned, SecondFactor)),
+    ("logins that wait for a code", LoginChallenge, partial(traces.owned, LoginChallenge)))
+
+
 def _rows_outside_collections(person: User) -> list[tuple[str, type[Table], Any]]:
-    """Lists (kind, table, condition) of the rows to delete that are in no collection."""
-    return [("shares with the person", Share, traces.shares_with(person)),
-            ("shares that the person granted", Share, traces.shares_by(person)),
-            ("kept answers", IdempotencyKey, traces.keys_of(person)),
-            ("uses of what is deprecated", DeprecatedUse, traces.uses_of(person)),
-            ("chunks of files", JobChunk, traces.owned(JobChunk, person)),
-            ("password links", PasswordLink, traces.owned(PasswordLink, person)),
-            ("address verifications", EmailVerification, traces.owned(EmailVerification, person)),
-            ("passkeys", Passkey, traces.owned(Passkey, person)),
-            ("identities at providers", Identity, traces.owned(Identity, person)),
-            ("logins with a provider", ProviderMessage, traces.provider_logins_of(person)),
-            ("second factors", SecondFactor, traces.owned(SecondFactor, person)),
-            ("logins that wait for a code", LoginChallenge, traces.owned(LoginChallenge, person))]
+    return [(kind, table, condition(person)) for kind, table, condition in _OUTSIDE_COLLECTIONS]
 
 
 def _erase_collection(person: User, collection: Collection, fate: str, heir: User | None, at: str) -> None:

@@ -19,7 +19,7 @@ from gatepost.commands.context import load_settings, migrations, registry
 from gatepost.commands.instance import AppFactory, database_of, lacking, services_for, settle_restore
 from gatepost.commands.plugins import refuse_clashes
 from gatepost.commands.printing import echo_lines
-from gatepost.features import Installation
+from gatepost.features import Features, Installation
 from gatepost.health import checks
 from gatepost.health.check_result import CheckResult, State
 from gatepost.http.operations import program
@@ -124,7 +124,9 @@ def _of_the_database(create_app: AppFactory, settings: Settings, database: Datab
 def _of_features(settings: Settings, database: Database) -> Iterator[tuple[str, Check]]:
     with suppress(click.ClickException):  # the line `plugins` reported a broken plugin already
         served = registry()
-        yield from served.features.doctor(Installation(_with_plugins(served, settings), database))
+        installation = Installation(_with_plugins(served, settings), database)
+        yield from served.features.doctor(installation)
+        yield from Features(served.absent.values()).left_out(installation)
 
 
 def _with_plugins(served: Registry, settings: Settings) -> Settings:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import peewee as pw
 
 from models.records.columns import IdField, TimeField
@@ -26,6 +28,12 @@ class Identity(Record):
         table_name = "identities"
 
     @classmethod
+    def number(cls) -> int:
+        """Returns the number of identities."""
+        # Across tenants: for operators.
+        return int(cls.select().count())
+
+    @classmethod
     def find(cls, issuer: str, subject: str, *, lock: bool = False) -> Identity | None:
         """Returns an identity. `lock`: no other transaction may change it before this one ends."""
         # Across tenants: the identity names its user, and the user's row names the tenant.
@@ -37,3 +45,13 @@ def identities_of(user: User) -> list[Identity]:
     """Returns the identities of a user, the oldest first."""
     rows = Rows(Identity, user.tenant_id)
     return list(rows.select().where(Identity.owner_id == user.id).order_by(Identity.created_at, Identity.id))
+
+
+def issuers_of(ids: Sequence[str]) -> dict[str, list[str]]:
+    """Returns the issuers of the identities of those of these users, at most a page of them, who have one."""
+    # Across tenants: access reviews of operators cover all of them.
+    issuers: dict[str, list[str]] = {}
+    query = Identity.select(Identity.owner_id, Identity.issuer).where(Identity.owner_id.in_(ids))
+    for owner_id, issuer in query.order_by(Identity.created_at, Identity.id).tuples().iterator():
+        issuers.setdefault(owner_id, []).append(issuer)
+    return issuers

@@ -43,6 +43,12 @@ class PasswordLink(Record):
         return user if valid else None
 
     @classmethod
+    def is_mailed(cls, token_hash: str) -> bool:
+        """True if the link with this hash is sent to the user's address and shown to nobody."""
+        # Across tenants, as above.
+        return bool(cls.select().where(cls.token_hash == token_hash, cls.mailed).exists())
+
+    @classmethod
     def take(cls, token_hash: str) -> PasswordLink | None:
         """Deletes the link with this hash, and returns it. None if it has expired, or if another transaction was
         faster."""

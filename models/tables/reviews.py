@@ -24,6 +24,7 @@ _BATCH = 500  # ids in one statement
 class Account(NamedTuple):
     """A user of some tenant.
 
+    password    True if the user can log in with a password
     last_login  from the audit log, as far back as it goes, and the present sessions; None: not known
     last_use    the last audit row, refresh of a session, or use of a service token; None: not known
     tokens      number of valid service tokens
@@ -35,27 +36,32 @@ class Account(NamedTuple):
     email: str
     role: str
     active: bool
+    password: bool
+    email_verified_at: str | None
     last_login: str | None
     last_use: str | None
     tokens: int
     groups: tuple[str, ...]
 
 
-def accounts() -> Iterator[Account]:
-    """Yields every user of every tenant, the oldest account first, `AT_ONCE` a statement. Raises Damaged."""
+def accounts(unusable: str) -> Iterator[Account]:
+    """Yields every user of every tenant, the oldest account first, `AT_ONCE` a statement. Raises Damaged.
+
+    unusable  the stored hash of an account without a password
+    """
     statement, last = prepare(current, _accounts()), ""
     while True:
-        rows = statement.run(current, {"after": last or _BEFORE_ALL, "now": now()})
+        rows = statement.run(current, _values(last or _BEFORE_ALL, unusable))
         yield from map(_account, rows)
         if len(rows) < AT_ONCE:
             return
         last = rows[-1][0]
 
 
-def accounts_of(tenant_id: str, ids: Sequence[str]) -> dict[str, Account]:
+def accounts_of(tenant_id: str, ids: Sequence[str], unusable: str) -> dict[str, Account]:
     """Returns those of these users of a tenant that exist, by id; at most a page of them. Raises Damaged."""
     statement = prepare(current, _accounts().where(User.tenant_id == tenant_id, User.id.in_(ids)))
-    rows = statement.run(current, {"after": _BEFORE_ALL, "now": now()})
+    rows = statement.run(current, _values(_BEFORE_ALL, unusable))
     return {account.id: account for account in map(_account, rows)}
 
 
@@ -77,6 +83,7 @@ def _accounts() -> pw.ModelSelect[Any]:
         (Audit.resource, "'session'"), (Audit.action, "'create'"), (Audit.result, "'allowed'"))]
     valid = ServiceToken.expires_at.is_null() | (ServiceToken.expires_at > Bind("now"))
     return (User.select(User.id, Tenant.name, User.email, User.role, User.active,
+                        User.password_hash != Bind("unusable"), User.email_verified_at,
                         _last(Audit, Audit.time, theirs, *login), _last(Session, Session.created_at, *_owned(Session)),
                         _last(Audit, Audit.time, theirs), _last(Session, Session.last_used_at, *_owned(Session)),
                         _last(ServiceToken, ServiceToken.last_used_at, *_owned(ServiceToken)),
@@ -87,9 +94,14 @@ def _accounts() -> pw.ModelSelect[Any]:
 
 
 def _account(row: Sequence[Any]) -> Account:
-    id, tenant, email, role, active, login, opened, last_write, refreshed, used, tokens, groups = row
-    return Account(id, tenant, email, role, bool(active), _latest(login, opened),
+    id, tenant, email, role, active, password, verified_at, *rest = row
+    login, opened, last_write, refreshed, used, tokens, groups = rest
+    return Account(id, tenant, email, role, bool(active), bool(password), verified_at, _latest(login, opened),
                    _latest(login, opened, last_write, refreshed, used), tokens, tuple(User.groups.python_value(groups)))
+
+
+def _values(after: str, unusable: str) -> dict[str, str]:
+    return {"after": after, "now": now(), "unusable": unusable}
 
 
 def _last(table: type[Table], time: pw.Field, *where: pw.Expression) -> pw.ModelSelect[Any]:

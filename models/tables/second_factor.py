@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import peewee as pw
 
@@ -37,6 +37,19 @@ class SecondFactor(Record):
     def of(cls, user: User) -> SecondFactor | None:
         """Returns the row of a user, confirmed or not."""
         return Rows(cls, user.tenant_id).find_by(owner_id=user.id)
+
+    @classmethod
+    def confirmed(cls) -> int:
+        """Returns the number of users who have a confirmed factor."""
+        # Across tenants: for operators.
+        return int(cls.select().where(cls.confirmed_at.is_null(False)).count())
+
+    @classmethod
+    def owners(cls, ids: Sequence[str]) -> set[str]:
+        """Returns those of these users, at most a page of them, who have a confirmed factor."""
+        # Across tenants: access reviews of operators cover all of them.
+        query = cls.select(cls.owner_id).where(cls.owner_id.in_(ids), cls.confirmed_at.is_null(False))
+        return {owner_id for owner_id, in query.tuples().iterator()}
 
     @classmethod
     def each(cls) -> Iterator[SecondFactor]:

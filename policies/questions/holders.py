@@ -74,6 +74,7 @@ class HolderQuestion:
     methods      by which it can be question for, where `environment` does not say one; empty: by any
     each         each of the methods must be allowed, and not just one of them
     kind         of the callers who are no guests: `user`, or `service` for tokens that act for a user
+    login        attributes of the login of users, others are missing; None: of any login
     """
 
     permissions: tuple[str, ...]
@@ -84,6 +85,7 @@ class HolderQuestion:
     methods: tuple[str, ...] = ()
     each: bool = False
     kind: str = "user"
+    login: Mapping[str, Value] | None = None
 
     @cached_property
     def facts(self) -> Facts:
@@ -199,8 +201,10 @@ def _rest(expression: Expression, policy: Policy, subject: Subject, question: Ho
 
 def _of(policy: Policy, subject: Subject, question: HolderQuestion) -> Facts:
     kind = "guest" if subject.is_guest else question.kind
-    no_login: Facts = {} if kind == "user" else {Attribute("sub", name): None for name in policy.vocabulary.login}
-    return {ROLE: subject.role, TENANT: question.tenant_id, KIND: kind, **no_login}
+    login = question.login if kind == "user" else {}
+    values: Facts = {} if login is None else {
+        Attribute("sub", name): login.get(name) for name in policy.vocabulary.login}
+    return {ROLE: subject.role, TENANT: question.tenant_id, KIND: kind, **values}
 
 
 def _answered(expression: Expression, policy: Policy, subject: Subject, question: HolderQuestion, permission: str

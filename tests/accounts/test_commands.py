@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from time import time
 from typing import Any
 
 import pyotp
 import pytest
 
+from models.base import Rows, now
+from models.tables.identity import Identity
+from models.tables.second_factor import SecondFactor
+from models.tables.user import User
 from tests.databases import new_database
 from tests.running import PASSWORD, Instance
 
@@ -89,8 +94,39 @@ def test_it_is_exported_without_the_secret_and_erased(instance):
     assert instance.run("user", "export", ADA["email"], str(file)).returncode == 0
     lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
     [row] = [line["row"] for line in lines if line["about"] == "second factors"]
-    assert row.keys() == {"created_at", "confirmed_at"} and row["confirmed_at"] is not None
+    assert row.keys() == {"created_at", "confirmed_at", "recovery_codes"} and row["confirmed_at"] is not None
+    assert row["recovery_codes"] == 10, "the number alone"
     done = instance.run("user", "erase", ADA["email"], "--yes")
     assert done.returncode == 0, done.stderr
     assert "second factors" in done.stdout and "logins that wait for a code" in done.stdout
     assert "no user has one" in doctor(instance)
+
+
+@pytest.mark.both_databases
+def test_doctor_counts_what_no_longer_counts_without_the_feature(instance):
+    environment = {**instance.environment, "GATEPOST_WITHOUT": "accounts"}
+    without = replace(instance, environment=environment)
+
+    def finding() -> str:
+        [line] = [line for line in without.run("doctor").stdout.splitlines() if "  accounts " in line]
+        return line
+
+    assert finding().split() == ["ok", "accounts", "left", "out", "(setting", "without)"]
+    body = {"email": "eva@example.org", "password": PASSWORD}
+    assert instance.run("user", "add", body["email"], "--password-file", "-", input=PASSWORD).returncode == 0
+    with instance.database() as database, database.connected():
+        eva = User.by_email(body["email"])
+    assert eva is not None
+    rows = [SecondFactor(owner_id=eva.id, secret="not confirmed"), Identity(owner_id=eva.id, issuer="i", subject="s")]
+    with instance.database() as database:
+        database.transact(lambda: [Rows(type(row), eva.tenant_id).insert(row) for row in rows])
+    assert finding().startswith("FAIL")
+    assert "one of 0 passkeys and 1 identities at providers" in finding()
+    assert "second factor" not in finding()
+    with instance.database() as database:
+        database.transact(lambda: SecondFactor.update(confirmed_at=now()).where(
+            SecondFactor.owner_id == eva.id).execute())
+    assert "1 user logs in without the code of their second factor: the password alone is enough" in finding()
+    assert "  accounts " not in instance.run("doctor").stdout
+    with without.answering() as service:
+        assert service.call("POST", "/api/login", body)[0] == 200, "as doctor says"

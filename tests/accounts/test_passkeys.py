@@ -9,7 +9,7 @@ from threading import Barrier
 import pytest
 from click.testing import CliRunner
 
-from blueprints.accounts.passkeys import challenges, configured
+from blueprints.accounts.passkeys import ceremonies, challenges, configured
 from blueprints.accounts.passkeys.checks import check
 from blueprints.privacy.exporting import lines
 from gatepost.collections import erasing
@@ -113,6 +113,25 @@ def test_a_user_adds_a_passkey_and_logs_in_with_it(on, given, user):
     [session] = sessions(given, user)
     assert session.login == {"mfa": True, "passkey": passkeys(given, user)[0].id}
     assert passkeys(given, user)[0].last_used_at is not None
+    with given.database.connected():
+        event = Audit.select().where(Audit.resource_id == session.id).get()
+    assert event.reason.endswith("with a passkey")
+
+
+@pytest.mark.both_databases
+def test_a_session_that_ends_meanwhile_adds_no_passkey(on, given, user, monkeypatch):
+    """A link by mail may end it while the request is under way, and remove the passkeys of a stranger."""
+    member, device = visitor(on, user), Device(ORIGIN)
+    credential, created = device.create(begin(member)), ceremonies.created
+
+    def end_meanwhile(*arguments):
+        given.database.transact(lambda: Session.update(revoked_at=later(-1)).where(
+            Session.owner_id == user.id).execute())
+        return created(*arguments)
+
+    monkeypatch.setattr(ceremonies, "created", end_meanwhile)
+    assert member.post(PAGE, {"name": "Phone", "credential": credential}).status_code in (303, 401)
+    assert passkeys(given, user) == []
 
 
 def passkeys(given, user):

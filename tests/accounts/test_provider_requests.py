@@ -212,24 +212,25 @@ def test_on_postgres_connections_bound_the_threads(tmp_path):
 
 
 @contextmanager
-def installation(tmp_path, provider, **entries):
+def installation(tmp_path, provider, database, **entries):
     yield Installation(Settings.load(tmp_path, {"public_url": "http://localhost", "oidc": {"team": {
-        "issuer": provider.issuer, "client_id": CLIENT, "private": True, **entries}}}, {}), None)
+        "issuer": provider.issuer, "client_id": CLIENT, "private": True, **entries}}}, {}), database)
 
 
-def test_the_doctor_reads_the_document_and_the_keys(tmp_path, provider):
-    with installation(tmp_path, provider) as where:
+def test_the_doctor_reads_the_document_and_the_keys(tmp_path, provider, given):
+    database = given.database
+    with installation(tmp_path, provider, database) as where:
         assert checks.check(where) == (State.OK, "ready: team")
         provider.document = {"issuer": "https://other.example.org"}
         state, text = checks.check(where)
         assert (state, "of another issuer" in text) == (State.DEGRADED, True)
     provider.document = {}
-    with installation(tmp_path, provider, algorithms=["ES256"]) as where:
+    with installation(tmp_path, provider, database, algorithms=["ES256"]) as where:
         assert "oidc.team.algorithms" in checks.check(where).detail
-    assert checks.check(Installation(Settings.load(tmp_path, {}, {}), None)).state == State.OK
+    assert checks.check(Installation(Settings.load(tmp_path, {}, {}), database)).state == State.OK
     for settings, text in (({"public_url": ""}, "not public_url"), ({"console": "off"}, "console is off")):
         values = {"public_url": "http://localhost", "oidc": {"team": {"issuer": "https://a", "client_id": "b"}}}
-        state, detail = checks.check(Installation(Settings.load(tmp_path, {**values, **settings}, {}), None))
+        state, detail = checks.check(Installation(Settings.load(tmp_path, {**values, **settings}, {}), database))
         assert (state, text in detail) == (State.DEGRADED, True)
 
 

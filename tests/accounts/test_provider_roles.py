@@ -153,31 +153,31 @@ def test_who_may_not_see_the_groups_is_not_told_the_line(ruled, given, provider,
     (["team"], State.DEGRADED, "oidc:other/admins"),
     ([], State.DEGRADED, "oidc:team/editors"),
 ])
-def test_the_doctor_names_groups_that_no_login_grants(tmp_path, provider, granting, state, names):
+def test_the_doctor_names_groups_that_no_login_grants(tmp_path, provider, given, granting, state, names):
     shutil.copytree(SHIPPED, tmp_path / "policies")
     for line in LINES:
         add_line(tmp_path / "policies" / "roles.csv", line)
     oidc = {name: {"issuer": provider.issuer, "client_id": "c", "private": True,
                    "groups_claim": "groups" if name in granting else ""} for name in ("team", "other")}
     settings = Settings.load(tmp_path, {"public_url": "http://localhost", "oidc": oidc}, {})
-    found = checks.check(Installation(settings, None))
+    found = checks.check(Installation(settings, given.database))
     assert found.state == state, found
     assert names in found.detail
-    without = checks.check(Installation(Settings.load(tmp_path, {}, {}), None))
+    without = checks.check(Installation(Settings.load(tmp_path, {}, {}), given.database))
     assert (without.state, "off: oidc is not set; no login grants" in without.detail) == (State.DEGRADED, True)
 
 
 @pytest.mark.parametrize(("entries", "line", "named"), [
     ({}, "g, oidc:team/editors, editor", True), ({"create_users": True}, "", True), ({}, "", False),
     ({"role": "guest"}, "g, oidc:team/editors, editor", True), ({"role": "user"}, "g, oidc:team/a, editor", False)])
-def test_the_doctor_names_a_role_that_the_policy_does_not_have(tmp_path, provider, entries, line, named):
+def test_the_doctor_names_a_role_that_the_policy_does_not_have(tmp_path, given, provider, entries, line, named):
     """Who leaves the last group would keep the role of that group, and nobody could get an account."""
     shutil.copytree(SHIPPED, tmp_path / "policies")
     if line:
         add_line(tmp_path / "policies" / "roles.csv", line)
     team = {"issuer": provider.issuer, "client_id": "c", "private": True, "groups_claim": "groups", "role": "member"}
     settings = Settings.load(tmp_path, {"public_url": "http://localhost", "oidc": {"team": {**team, **entries}}}, {})
-    found = checks.check(Installation(settings, None))
+    found = checks.check(Installation(settings, given.database))
     assert (found.state, "for users: set oidc.team.role" in found.detail) == (
         State.DEGRADED if named else State.OK, named), found
 
@@ -191,3 +191,13 @@ def test_the_console_shows_where_the_role_comes_from(ruled, given, provider, use
     roles = admin.page("/console/people/roles").text
     assert "Role at the login" in roles
     assert "oidc:team/editors" in roles and "oidc:other/admins" in roles
+
+
+def test_the_doctor_names_groups_that_were_left_behind_by_a_provider(tmp_path, provider, given):
+    given.user("user", groups=["local", "oidc:gone/editors", "oidc:team/editors"])
+    shutil.copytree(SHIPPED, tmp_path / "policies")
+    team = {"issuer": provider.issuer, "client_id": "c", "private": True}
+    settings = Settings.load(tmp_path, {"public_url": "http://localhost", "oidc": {"team": team}}, {})
+    found = checks.check(Installation(settings, given.database))
+    assert (found.state, "users have groups of oidc:gone, which" in found.detail) == (State.DEGRADED, True)
+    assert "oidc:team" not in found.detail and "local" not in found.detail

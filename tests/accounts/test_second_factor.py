@@ -200,6 +200,8 @@ def test_neither_a_secret_nor_a_code_is_stored_or_audited(app, guest, enrolled):
                                               ("profile", "add_second_factor", "allowed"),
                                               ("session", "create", "failed"), ("session", "create", "allowed")}
     assert ("session", "create", "failed", "wrong_code") in actions
+    assert next(each[3] for each in actions if each[:3] == ("session", "create", "allowed")).endswith(
+        "with a recovery code")
 
 
 @pytest.mark.both_databases

@@ -458,6 +458,9 @@ def test_a_user_with_a_second_factor_is_asked_for_a_code(team, given, provider, 
     assert (answer.status_code, answer.headers["Location"]) == (303, "/console/audit"), answer.text
     [session] = [one for one in sessions(given, user) if one.kind == "console"]
     assert (session.login["issuer"], session.login["sid"], session.login["mfa"]) == ("team", "session one", True)
+    with given.database.connected():
+        event = Audit.select().where(Audit.resource_id == session.id).get()
+    assert event.reason.endswith("with team, with a code")
     assert session.absolute_expires_at == session.login["until"]
     assert team.test_client().post(f"{START}/backchannel", data={
         "logout_token": provider.logout_token(sid="session one")}).status_code == 200

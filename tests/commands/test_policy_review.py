@@ -8,8 +8,14 @@ import stat
 import pytest
 
 from blueprints.access_review import commands
+from gatepost.http.security.passwords import UNUSABLE
+from models.base import Record, Rows, now
 from models.engine.errors import Damaged
 from models.tables import reviews
+from models.tables.identity import Identity
+from models.tables.passkey import Passkey
+from models.tables.second_factor import SecondFactor
+from models.tables.user import User
 from tests.policies.editing import add_line
 from tests.running import PASSWORD
 
@@ -79,6 +85,34 @@ def test_it_says_when_somebody_logged_in_last_and_was_seen_last(instance, ids):
     assert (eve["last_login"], eve["last_use"], eve["tokens"]) == ("", "", "0")
 
 
+def test_it_says_how_each_user_can_log_in(instance, ids):
+    zoe, eve = ids["zoe@example.org"], ids["+eve@example.org"]
+    with instance.database() as database:
+        def add(id: str, *rows: Record) -> None:
+            with database.connected():
+                tenant_id = User.by_id(id).tenant_id
+            database.transact(lambda: [Rows(type(row), tenant_id).insert(row) for row in rows])
+
+        def key(id: str, name: str) -> Passkey:
+            return Passkey(owner_id=id, name=name, rp_id="example.org", credential_id=f"{name} of {id}", public_key="k",
+                           sign_count=0)
+
+        add(zoe, key(zoe, "one"), key(zoe, "two"), Identity(owner_id=zoe, issuer="https://a.example", subject="zoe"))
+        add(eve, SecondFactor(owner_id=eve, secret="s", confirmed_at=now()))
+        add(ids["max@example.org"], SecondFactor(owner_id=ids["max@example.org"], secret="not confirmed"))
+        database.transact(lambda: User.update(groups=["a", "b"], email_verified_at=now()).where(
+            User.id == zoe).execute())
+        database.transact(lambda: User.update(password_hash=UNUSABLE).where(User.id == eve).execute())
+    names = ("groups", "password", "second_factor", "passkeys", "identities")
+    found = {row["email"].lstrip("'"): tuple(row[name] for name in names) for row in rows(instance, "ways", 1)
+             if row["email"]}
+    assert found["zoe@example.org"] == ("a; b", "true", "false", "2", "https://a.example")
+    assert found["+eve@example.org"] == ("", "false", "true", "0", "")
+    assert found["max@example.org"] == ("", "true", "false", "0", "")
+    verified = {row["email"] for row in rows(instance, "verified", 1) if row["email_verified_at"]}
+    assert verified == {"zoe@example.org"}
+
+
 def test_no_cell_is_a_formula_and_only_the_operator_can_read_the_file(instance, ids):
     found = rows(instance, "formulas", 1)
     assert {row["email"] for row in found if row["tenant"] == "other"} == {"'+eve@example.org"}
@@ -93,8 +127,8 @@ def test_a_file_that_is_there_is_left_alone(instance):
 
 
 def test_where_something_cannot_be_read_there_is_a_sentence_and_no_file(instance, monkeypatch):
-    def torn():
-        yield from list(reviews.accounts())[:1]
+    def torn(unusable):
+        yield from list(reviews.accounts(unusable))[:1]
         raise Damaged("page 7 of users is damaged")
 
     monkeypatch.setattr(commands, "accounts", torn)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from blueprints.mail import endpoints
 from gatepost.http.pipeline.application import Application
 from tests.apps import close, make_app
 from tests.mail.post_office import PostOffice, post_office
@@ -31,6 +32,12 @@ def serving(folder: Path, database_url: str, office: PostOffice, **more: Any) ->
         yield app
     finally:
         close(app)
+
+
+@pytest.fixture(autouse=True)
+def mailed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A requested link is due at once, so that `run_jobs` sends it."""
+    monkeypatch.setattr(endpoints, "SPREAD", 0.0)
 
 
 @pytest.fixture

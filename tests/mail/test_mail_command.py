@@ -76,6 +76,14 @@ def test_the_doctor_connects_and_sends_nothing(office, monkeypatch):
     assert finding() == (State.OK, "off: smtp_url is not set")
 
 
+@pytest.mark.parametrize("setting", [("GATEPOST_CONSOLE", "false"), ("GATEPOST_WITHOUT", "console")])
+def test_the_doctor_says_that_links_lead_nowhere_without_the_console(setting, office, monkeypatch):
+    monkeypatch.setenv(*setting)
+    state, detail = finding()
+    assert state is State.DEGRADED
+    assert "/console/password/<token> and /console/verify-email/<token>" in detail
+
+
 def test_the_doctor_reports_a_server_that_is_away(office, monkeypatch):
     monkeypatch.setattr(smtp, "TIMEOUT", 0.5)
     monkeypatch.setenv("GATEPOST_SMTP_URL", "smtp+plain://127.0.0.1:1")

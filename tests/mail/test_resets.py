@@ -9,9 +9,11 @@ import re
 import pytest
 
 from blueprints.mail import endpoints, smtp
+from blueprints.mail.endpoints import SPREAD
 from gatepost.http.request.identity import hashed
 from gatepost.http.security import passwords
 from gatepost.testing.serving import run_jobs
+from models.records.times import elapsed, now
 from models.tables.audit import Audit
 from models.tables.job import FAILED, WAITING, Job
 from models.tables.password_link import PasswordLink
@@ -73,6 +75,23 @@ def test_a_user_gets_a_link_and_chooses_a_password(mailing, client, office, give
     assert may_log_in(client, user, NEW)
     assert not may_log_in(client, user, PASSWORD)
     assert use(client, secret) == 404
+
+
+def test_the_work_for_an_address_begins_at_a_random_moment(mailing, client, given, monkeypatch):
+    """Requests right after a reset are slower while a message is sent, and would tell that there is an account."""
+    monkeypatch.setattr(endpoints, "SPREAD", SPREAD)
+    user = given.user()
+    for address in (user.email, "nobody@example.org"):
+        for number in (0, 999):
+            monkeypatch.setattr(endpoints.secrets, "randbelow", lambda most, number=number: number % most)
+            given.database.transact(lambda: Job.delete().execute())
+            sent_at = now()
+            ask(client, address)
+            [job] = jobs(given)
+            if number:
+                assert elapsed(sent_at, job.run_at) >= SPREAD * 0.99
+            else:
+                assert job.run_at <= job.created_at
 
 
 @pytest.mark.both_databases

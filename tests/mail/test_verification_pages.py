@@ -9,9 +9,10 @@ import pytest
 from gatepost.http.security import passwords
 from gatepost.testing.serving import run_jobs
 from models.tables.job import Job
+from models.tables.session import Session
 from models.tables.user import User
 from tests.apps import PASSWORD
-from tests.http.console.pages import Seen, visit
+from tests.http.console.pages import ORIGIN, Seen, visit
 from tests.mail.conftest import serving
 from tests.mail.test_mail_pages import URL
 from tests.mail.test_mail_pages import token as password_token
@@ -59,7 +60,7 @@ def test_a_button_verifies_the_address(mailing, office, given, user):
     assert answer.headers["Referrer-Policy"] == "no-referrer"
     assert ("input", user.email) in [(name, tag.get("value")) for name, tag in Seen.of(answer).tags]
     assert given.found(User, user.id).email_verified_at is None, "a GET changes nothing"
-    answer = reader.post(link, {})
+    answer = reader.post(link, {"password": PASSWORD})
     assert (answer.status_code, answer.headers["Location"]) == (303, "/console/verify-email")
     assert answer.headers.getlist("Set-Cookie") == []
     assert "E-mail address verified" in reader.page("/console/verify-email").text
@@ -68,7 +69,40 @@ def test_a_button_verifies_the_address(mailing, office, given, user):
     assert "address verified" in page.text
     assert [one for one in page.forms if one.action.endswith("/verify-email")] == []
     assert reader.client.get(link).status_code == 404
-    assert reader.post(link, {}).status_code == 404
+    assert reader.post(link, {"password": PASSWORD}).status_code == 404
+
+
+@pytest.mark.both_databases
+def test_who_does_not_know_the_password_verifies_nothing(mailing, office, given, user):
+    link, reader = ask(mailing, office, user), visit(mailing)
+    for password, text in (("", "needs the password of the account"), ("a guess", "The password is wrong.")):
+        answer = reader.post(link, {"password": password})
+        assert (answer.status_code, answer.headers["Referrer-Policy"]) == (403, "no-referrer")
+        seen = Seen.of(answer)
+        assert text in seen.text
+        assert "a guess" not in answer.text
+        assert [one for one in seen.forms if "password" in one.fields]
+    stranger = visit(mailing, given.user())
+    assert stranger.post(link, {}).status_code == 403, "the session of another account"
+    assert given.found(User, user.id).email_verified_at is None
+
+
+@pytest.mark.both_databases
+def test_who_is_logged_in_needs_no_password(mailing, office, given, user):
+    link, browser = ask(mailing, office, user), visit(mailing, user)
+    forms = [({"Origin": "null"}, 403), ({"Sec-Fetch-Site": "cross-site"}, 403), (ORIGIN, 303)]
+    for headers, status in forms:
+        answer = browser.client.post(link, data={}, headers=headers)
+        assert answer.status_code == status, (headers, answer.text)
+    assert given.found(User, user.id).email_verified_at is not None
+
+
+def test_a_session_that_has_ended_does_not_stand_in_the_way(mailing, office, given, user):
+    link, browser = ask(mailing, office, user), visit(mailing, user)
+    given.database.transact(lambda: Session.update(revoked_at="2026-01-01T00:00:00.000000Z").where(
+        Session.owner_id == user.id).execute())
+    assert browser.post(link, {}).status_code == 403
+    assert browser.post(link, {"password": PASSWORD}).status_code == 303
 
 
 def test_a_form_of_another_origin_verifies_nothing(mailing, office, given, user):
@@ -81,7 +115,7 @@ def test_a_form_of_another_origin_verifies_nothing(mailing, office, given, user)
 def test_the_log_does_not_have_the_token(mailing, office, user, caplog):
     link = ask(mailing, office, user)
     caplog.set_level("INFO")
-    visit(mailing).post(link, {})
+    visit(mailing).post(link, {"password": PASSWORD})
     assert link.rpartition("/")[2] not in "\n".join(str(vars(one)) for one in caplog.records if one.name != "mail.log")
 
 

@@ -64,8 +64,8 @@ def asked(mailing, office, user):
     return links(office)[-1]
 
 
-def use(client, secret, **more):
-    return client.post(USE, json={"token": secret, **more}).status_code
+def use(client, secret, password=PASSWORD, **more):
+    return client.post(USE, json={"token": secret, "password": password, **more}).status_code
 
 
 def at(given, user):
@@ -83,7 +83,7 @@ def test_a_user_verifies_the_address_once(mailing, client, office, given, user):
     [message] = office.messages
     assert (message["To"], message["Subject"]) == (user.email, "Verify your e-mail address for api.example.org")
     assert "valid once, and for 24 hours." in office.texts()[0]
-    answer = client.post(USE, json={"token": secret})
+    answer = client.post(USE, json={"token": secret, "password": PASSWORD})
     assert (answer.status_code, answer.data, answer.headers.getlist("Set-Cookie")) == (204, b"", [])
     assert at(given, user) is not None
     assert log_in(mailing, user).get("/api/profile").json["email_verified_at"] == at(given, user)
@@ -224,7 +224,7 @@ def test_a_link_that_is_not_valid_tells_nothing(why, mailing, client, office, gi
     else:
         secret = secret[::-1] if why == "damaged" else "x" * 43
     before = at(given, user)
-    answer = client.post(USE, json={"token": secret})
+    answer = client.post(USE, json={"token": secret, "password": PASSWORD})
     assert (answer.status_code, answer.json["detail"]) == (
         404, "This link is not valid. It was used, replaced, or has expired. Ask for a new one.")
     assert client.get(f"/console/verify-email/{secret}").status_code == 404
@@ -239,7 +239,9 @@ def test_a_verification_is_no_password_link_and_no_credential(mailing, client, o
 
 
 @pytest.mark.parametrize("body", [{}, {"token": None}, {"token": 1}, {"token": "x" * 201}, {"token": ["x"]}, [], "x",
-                                  {"token": "x", "email": "a@b.example"}, {"token": "\0"}, {"token": "\ud800"}])
+                                  {"token": "x", "email": "a@b.example"}, {"token": "\0"}, {"token": "\ud800"},
+                                  {"token": "x", "password": 1}, {"token": "x", "password": "x" * 1025},
+                                  {"token": "x", "password": "\0"}])
 def test_other_bodies_are_refused(body, client):
     assert client.post(USE, json=body).status_code in (400, 404)
 
@@ -260,15 +262,92 @@ def test_of_parallel_uses_one_succeeds(mailing, office, given, user):
 
 @pytest.mark.both_databases
 def test_the_link_names_the_user_and_not_its_caller(mailing, office, given, elsewhere, user):
-    stranger, foreigner = given.user(), elsewhere.user()
+    stranger, foreigner = given.user(), elsewhere.user(password=PASSWORD)
+    for other, place in ((user, given), (foreigner, elsewhere)):
+        secret = asked(mailing, office, other)
+        assert log_in(mailing, stranger).post(USE, {"token": secret}).status_code == 403
+        assert place.found(User, other.id).email_verified_at is None
+        answer = log_in(mailing, stranger).post(USE, {"token": secret, "password": PASSWORD})
+        assert answer.status_code == 204
+        assert place.found(User, other.id).email_verified_at is not None
+        assert at(given, stranger) is None
+
+
+@pytest.mark.both_databases
+def test_a_reader_who_does_not_know_the_password_verifies_nothing(mailing, client, office, given):
+    """A stranger opens an account with the address of another person, who follows the link in the message."""
+    body = {"name": "Noor", "email": "victim@example.org", "password": PASSWORD}
+    user = given.found(User, client.post("/api/register", json=body).json["id"])
+    run_jobs(mailing)
+    [secret] = links(office)
+    for password in (None, "", "a guess of the reader"):
+        answer = client.post(USE, json={"token": secret, "password": password})
+        assert (answer.status_code, answer.json["code"], answer.json["errors"][0]["pointer"]) == (
+            403, "forbidden", "/password")
+    assert client.post(USE, json={"token": secret}).status_code == 403
+    assert at(given, user) is None
+    assert use(client, secret) == 204, "the link is still valid for who knows it"
+
+
+@pytest.mark.both_databases
+def test_a_session_of_the_account_needs_no_password(mailing, office, given, user):
     secret = asked(mailing, office, user)
-    assert log_in(mailing, stranger).post(USE, {"token": secret}).status_code == 204
-    assert at(given, stranger) is None
+    program = {"name": "robot", "scopes": ["write:profile"], "current_password": PASSWORD}
+    token = log_in(mailing, user).post("/api/tokens", program).json["token"]
+    headers = {"Authorization": f"Bearer {token}"}
+    answer = mailing.test_client().post(USE, json={"token": secret}, headers=headers)
+    assert answer.status_code == 403, "a program is not the user"
+    assert at(given, user) is None
+    assert log_in(mailing, user).post(USE, {"token": secret}).status_code == 204
     assert at(given, user) is not None
-    secret = asked(mailing, office, foreigner)
-    assert log_in(mailing, stranger).post(USE, {"token": secret}).status_code == 204
-    assert elsewhere.found(User, foreigner.id).email_verified_at is not None
-    assert at(given, stranger) is None
+
+
+def test_wrong_passwords_are_counted_with_those_of_logins(instance_folder, database_url, office, given, user):
+    with serving(instance_folder, database_url, office, rate_limits="on", login_attempts=3) as app:
+        client, secret = app.test_client(), asked(app, office, user)
+        statuses = [use(client, secret, "wrong") for _ in range(5)]
+        assert statuses[0] == 403
+        assert statuses[-1] == 429
+        login = {"email": user.email, "password": "wrong"}
+        assert client.post("/api/login", json=login).status_code == 429
+    assert at(given, user) is None
+
+
+@pytest.mark.both_databases
+def test_a_wrong_password_is_a_failed_login_in_the_audit_log(mailing, client, office, given, user):
+    secret = asked(mailing, office, user)
+    assert use(client, secret, "not this one") == 403
+    mailing.extensions["gatepost"].audit_writer.flush(early=True)
+    with given.database.connected():
+        [event] = Audit.select().where(Audit.action == "verify_email", Audit.resource_id == user.id)
+    assert (event.result, event.reason) == ("failed", "invalid_credentials")
+
+
+@pytest.mark.both_databases
+def test_a_password_that_changes_during_the_use_no_longer_counts(mailing, client, office, given, user, monkeypatch):
+    secret, verify_password = asked(mailing, office, user), passwords.verify
+
+    def changed_meanwhile(password, stored):
+        given.database.transact(lambda: User.update(password_hash=passwords.hash_password(NEW)).where(
+            User.id == user.id).execute())
+        return verify_password(password, stored)
+
+    monkeypatch.setattr(passwords, "verify", changed_meanwhile)
+    assert use(client, secret) == 403
+    monkeypatch.undo()
+    assert at(given, user) is None
+    assert use(client, secret, NEW) == 204
+
+
+@pytest.mark.both_databases
+def test_an_account_without_a_password_needs_a_login_or_a_password_link(mailing, client, office, given):
+    user = given.user()
+    secret = asked(mailing, office, user)
+    for password in (None, "", "!", PASSWORD):
+        answer = client.post(USE, json={"token": secret, "password": password})
+        assert (answer.status_code, "has no password" in answer.text) == (403, True)
+    assert at(given, user) is None
+    assert log_in(mailing, user).post(USE, {"token": secret}).status_code == 204
 
 
 def test_a_guest_and_a_narrow_token_ask_for_nothing(mailing, client, given, user):

@@ -20,6 +20,7 @@ from gatepost import (
     Routes,
     Services,
     StrictSchema,
+    ask_next_steps,
     new_id,
     open_session,
 )
@@ -37,7 +38,7 @@ class Challenges(dict[str, str]):
 
 def next_step(call: Call, user: User) -> None:
     """Asks users with a second factor for its code."""
-    if not user.name.startswith("Two "):
+    if not user.name.startswith("Two ") or (call.login or {}).get("mfa"):
         return
     challenge = new_id()
     call.services.feature("factor")[challenge] = user.id
@@ -45,6 +46,15 @@ def next_step(call: Call, user: User) -> None:
         raise Problem("login_incomplete", "Enter the code.", headers={"Location": f"/console/code/{challenge}"})
     raise Problem("login_incomplete", "Send the code.", [
         Fault("login_incomplete", "Send the code.", meta={"challenge": challenge})])
+
+
+def drop_challenges(call: Call, user: User) -> list[str]:
+    """Removes the challenges of a user who takes an account over."""
+    challenges = call.services.feature("factor")
+    mine = [challenge for challenge, id in challenges.items() if id == user.id]
+    for challenge in mine:
+        del challenges[challenge]
+    return [f"challenges ({len(mine)})"] if mine else []
 
 
 class CodeSchema(StrictSchema):
@@ -57,6 +67,10 @@ def check(call: Call) -> None:
     user_id = call.services.feature("factor").get(call.body["challenge"])
     if user_id is None or call.body["code"] != CODE:
         raise Problem("invalid_credentials", "The code is wrong.")
+    with call.services.database.connected():
+        user = User.by_id(user_id)
+    if user is not None:
+        ask_next_steps(call, user, {"mfa": True})
     call.prepared = user_id
 
 
@@ -100,6 +114,7 @@ def age(session: Session) -> int:
 feature = Feature(
     name="factor", extends={"console": "tests.sample_factor.pages"},
     make=lambda services: Challenges(), next_step=next_step, bearer=bearer, departure=lambda services: None,
+    drop_credentials=drop_challenges,
     caller={
         "mfa": CallerAttribute(bool, has_second_factor, True, lambda value: 'acr_values="mfa"'),
         "auth_age": CallerAttribute(int, age, 0, lambda seconds: f'max_age="{seconds}"', least=0),

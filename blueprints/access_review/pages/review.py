@@ -1,4 +1,4 @@
-"""*Review*: the roles of each user, how they got them, and their last activity; a page to print and check."""
+"""*Review*: the roles of each user, how they got them, how they log in, and their last activity; a page to print."""
 
 from __future__ import annotations
 
@@ -26,15 +26,17 @@ routes = Routes("console_review", "Who has which role.", when=served)
 @routes.get(f"{PEOPLE}/review", **page("policy.view", query=texts(*_FILTERS, "cursor", "before"), cost=5,
                                        identify=member))
 def review(call: Call) -> Response:
-    """Show who holds which role, and whether they use it."""
+    """Show who holds which role, how they log in, and when they did last."""
     parameters = {name: call.query.get(name, "").strip() for name in (*_FILTERS, "cursor", "before")}
     answer, problem = dict[str, Any](), ""
+    say = call.services.translations.wanted(call.request).say
     try:
         answer = ask(call, "policy_review", {**parameters, "limit": _ROWS})
     except Problem as refusal:
         problem = sentence(call, refusal)
     return show(call, "people_review.html", parameters=parameters, items=answer.get("items", []), problem=problem,
-                ways=ways(call), roles=call.access.policy.roles.of_users, now=datetime.now(call.services.settings.zone),
+                ways=ways(call), titles={fact.name: say(fact.title) for fact in call.services.facts},
+                roles=call.access.policy.roles.of_users, now=datetime.now(call.services.settings.zone),
                 version=call.access.policy.version,
                 later=answer.get("next_cursor") and _link(parameters, cursor=answer["next_cursor"]),
                 earlier=answer.get("prev_cursor") and _link(parameters, before=answer["prev_cursor"]))

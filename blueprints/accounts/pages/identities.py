@@ -65,8 +65,8 @@ def _to_connect(call: Call, problem: Problem | None = None) -> Response:
 
 def _pending(call: Call) -> Pending | None:
     pending = Pending.sent(call.services, call.request)
-    known = pending is not None and pending.provider in configured.providers(call.services.settings)
-    return pending if known else None
+    is_usable = pending is not None and pending.provider in configured.providers(call.services.settings)
+    return pending if is_usable else None
 
 
 def _own_account(call: Call) -> User | None:
@@ -79,8 +79,8 @@ def _connect(call: Call) -> None:
         raise Problem("conflict", "This took longer than ten minutes. Begin again.")
     step_up.require(call)
     provider = configured.providers(call.services.settings)[pending.provider]
-    known = Identity.find(provider.issuer, pending.subject)
-    if known is not None and known.owner_id == call.row.id:
+    identity = Identity.find(provider.issuer, pending.subject)
+    if identity is not None and identity.owner_id == call.row.id:
         return
     try:
         call.services.database.attempt(lambda: connect(call.row, provider, pending.subject))

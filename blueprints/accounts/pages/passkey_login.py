@@ -8,7 +8,7 @@ from typing import Any
 from flask import Response
 
 from blueprints.sessions.login import routes as session
-from gatepost import Call, Message, Problem, Routes, Rows, StrictSchema, Text, now
+from gatepost import Call, Message, Problem, Routes, Rows, StrictSchema, Text, ask_next_steps, now
 from gatepost.http.credentials import console_sessions
 from gatepost.http.security import passwords
 from models.tables.passkey import Passkey
@@ -18,6 +18,7 @@ from ...console.pages import (
     Way,
     drawn_again,
     form,
+    further_step,
     inside,
     offer_login,
     page,
@@ -62,15 +63,30 @@ def _drawn(call: Call, wanted: str | None, problem: Problem | None = None) -> Re
 
 
 def _again(call: Call, problem: Problem) -> Response:
-    return _drawn(call, typed(call).get("_next"), problem)
+    wanted = typed(call).get("_next")
+    return further_step(call, problem, wanted) or _drawn(call, wanted, problem)
 
 
 def _prepare(call: Call) -> None:
-    call.prepared = ceremonies.proof(call, call.body["credential"])
+    proof = call.prepared = ceremonies.proof(call, call.body["credential"])
+    try:
+        ask_next_steps(call, proof.user, _notes(proof))
+    except Problem:
+        call.services.database.transact(lambda: _use(call))
+        raise
+
+
+def _notes(proof: ceremonies.Proof) -> dict[str, Any]:
+    return {MFA: True, "passkey": proof.passkey.id}
 
 
 def _start(call: Call) -> None:
-    """Opens a session, unless the challenge, the passkey or the user changed since the check."""
+    console_sessions.start(call, _use(call), _notes(call.prepared))
+    call.write.note = "with a passkey"
+
+
+def _use(call: Call) -> User:
+    """Uses the challenge in a transaction. Raises `Problem` if it, the passkey or the user changed since the check."""
     proof: ceremonies.Proof = call.prepared
     user = Rows(User, proof.user.tenant_id).find(proof.user.id, lock=True)
     passkey = Rows(Passkey, proof.user.tenant_id).find(proof.passkey.id, lock=True)
@@ -82,7 +98,7 @@ def _start(call: Call) -> None:
         raise Problem("forbidden", "This account has expired. Ask an administrator.")
     passkey.sign_count, passkey.last_used_at = proof.sign_count, now()
     Rows(Passkey, user.tenant_id).save(passkey)
-    console_sessions.start(call, user, {MFA: True, "passkey": passkey.id})
+    return user
 
 
 def _in(call: Call, _: Any) -> Response:

@@ -10,6 +10,7 @@ from gatepost import Call, Name, Problem, Routes, Rows, StrictSchema, Text
 from gatepost.http.credentials import step_up
 from gatepost.http.credentials.console_sessions import member
 from gatepost.http.request.endpoint import Endpoint
+from gatepost.http.request.identity import as_of_now
 from models.engine.errors import AlreadyExists
 from models.tables.passkey import MOST, Passkey, passkeys_of
 from models.tables.user import User
@@ -84,6 +85,7 @@ def _check(call: Call) -> None:
 def _add(call: Call) -> None:
     """Stores a passkey. Its challenge proves that the caller gave the password, at most five minutes ago."""
     new: ceremonies.Created = call.prepared
+    as_of_now(call.services, call.principal, call.credential_id)  # a password link may have ended the session
     if len(passkeys_of(call.row)) >= MOST or not challenges.use(call.tenant_id, new.challenge):
         raise Problem("conflict", "This passkey cannot be used, or it took too long. Try again.")
     try:

@@ -54,12 +54,12 @@ def creation_options(call: Call, user: User) -> str:
     )
 
     settings = call.services.settings
-    known = [PublicKeyCredentialDescriptor(id=decode(each.credential_id)) for each in passkeys_of(user)
-             if each.rp_id == settings.rp_id]
+    present = [PublicKeyCredentialDescriptor(id=decode(passkey.credential_id)) for passkey in passkeys_of(user)
+               if passkey.rp_id == settings.rp_id]
     return options_to_json(generate_registration_options(
         rp_id=settings.rp_id, rp_name=settings.rp_id, user_id=UUID(user.id).bytes, user_name=user.email,
         user_display_name=user.name, challenge=challenges.new(call.services.keys, _creation(user.id), time()),
-        timeout=_TIMEOUT, exclude_credentials=known,
+        timeout=_TIMEOUT, exclude_credentials=present,
         authenticator_selection=AuthenticatorSelectionCriteria(
             resident_key=ResidentKeyRequirement.REQUIRED, user_verification=UserVerificationRequirement.REQUIRED)))
 
@@ -110,10 +110,10 @@ def proof(call: Call, text: str) -> Proof:
     except Exception:  # many kinds, for what a client made up
         raise refused() from None
     with call.services.database.connected():
-        known = Passkey.by_credential(credential_id, settings.rp_id) if is_valid else None
-    if known is None:
+        passkey_and_user = Passkey.by_credential(credential_id, settings.rp_id) if is_valid else None
+    if passkey_and_user is None:
         raise refused()
-    passkey, user = known
+    passkey, user = passkey_and_user
     try:
         if handle is not None and decode(handle) != UUID(user.id).bytes:
             raise ValueError("user handle")

@@ -194,6 +194,7 @@ def _use_code(call: Call) -> SecondFactor:
     factor = factors.use(call.services.keys, call.row, call.body["code"])
     if factor is None:
         raise _wrong()
+    call.write.note = factors.described(call.body["code"])
     return factor
 
 

@@ -68,6 +68,11 @@ def use(keys: Keys, user: User, text: str) -> SecondFactor | None:
     return Rows(SecondFactor, user.tenant_id).save(factor)
 
 
+def described(text: str) -> str:
+    """Describes the use of a code, for the audit event."""
+    return "with a recovery code" if len(_bare(text)) == _RECOVERY_CHARACTERS else "with a code"
+
+
 def confirm(keys: Keys, factor: SecondFactor, text: str) -> bool:
     """Uses the first code of a new factor, which the caller saves. Returns False for a wrong code.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import secrets
 from typing import Any
 
-from gatepost import Call, Fault, Problem, later
+from gatepost import Call, Fault, Problem, ask_next_steps, later
 from gatepost.http.credentials.guessing import guessing
 from gatepost.http.request import audit
 from gatepost.http.request.identity import hashed
@@ -24,8 +24,13 @@ PAGE = "/console/login/code/<token>"
 
 
 def next_step(call: Call, user: User) -> None:
-    """Raises `Problem` (`login_incomplete`) with the token of a new challenge if the user has a second factor."""
+    """Raises `Problem` (`login_incomplete`) with the token of a new challenge if the user has a second factor.
+
+    A passkey, and a provider that has asked for a second factor, are one themselves.
+    """
     services = call.services
+    if (call.login or {}).get(MFA):
+        return
     with services.database.connected():
         if factors.factor_of(user) is None:
             return
@@ -50,7 +55,8 @@ def holder(call: Call, token: str) -> User:
 def prepare(call: Call, token: str, code: str) -> None:
     """Checks a code before the transaction. Counts a try of the challenge, and a wrong code of the account.
 
-    Raises `Problem`: `invalid_credentials`, `rate_limited`, `conflict`.
+    If another feature asks for a further step, the code is used up. Raises `Problem`: `invalid_credentials`,
+    `rate_limited`, `conflict`, `login_incomplete`.
     """
     services, user = call.services, holder(call, token)
     with guessing(call, user.email):
@@ -59,6 +65,13 @@ def prepare(call: Call, token: str, code: str) -> None:
         if not factors.is_right(services.database, services.keys, user, code):
             audit.note_failure(call, user, "wrong_code")
             raise _wrong()
+    with services.database.connected():
+        notes = LoginChallenge.notes(hashed(token))
+    try:
+        ask_next_steps(call, user, {**notes, MFA: True})
+    except Problem:
+        services.database.transact(lambda: complete(call, token, code))
+        raise
 
 
 def complete(call: Call, token: str, code: str) -> tuple[User, dict[str, Any]]:
@@ -71,6 +84,8 @@ def complete(call: Call, token: str, code: str) -> tuple[User, dict[str, Any]]:
         raise over()
     if factors.use(call.services.keys, user, code) is None:
         raise _wrong()  # another request was faster with it
+    provider = [f"with {notes['issuer']}"] if "issuer" in notes else []
+    call.write.note = ", ".join((*provider, factors.described(code)))
     return user, {**notes, MFA: True}
 
 

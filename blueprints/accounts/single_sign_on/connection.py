@@ -160,8 +160,8 @@ def _object(url: str, status: int, content: bytes) -> dict[str, Any]:
     if status != 200:
         code = value.get("error") if isinstance(value, dict) else None
         # A client could have chosen a longer text, by its code.
-        known = code if isinstance(code, str) and code.isascii() and code.isprintable() and len(code) <= 60 else ""
-        raise ProviderError(f"{_place(url)} answers {status}{f' {known}' if known else ''}", known)
+        shown = code if isinstance(code, str) and code.isascii() and code.isprintable() and len(code) <= 60 else ""
+        raise ProviderError(f"{_place(url)} answers {status}{f' {shown}' if shown else ''}", shown)
     if not isinstance(value, dict):
         raise ProviderError(f"{_place(url)} does not answer with a JSON object")
     return value

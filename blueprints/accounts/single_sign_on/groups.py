@@ -60,6 +60,11 @@ def remove(user: User, provider: Provider) -> None:
     _save(user, provider, _of_others(user, provider), user.role)
 
 
+def remove_all(user: User) -> None:
+    """Removes the user's groups of every provider, also of those that are no longer in the settings. The role stays."""
+    _save(user, None, [group for group in user.groups if not group.startswith(GROUP_PREFIX)], user.role)
+
+
 def gives_roles(provider: Provider, roles: Roles) -> bool:
     """True if a line of the policy gives a role to a group of this provider."""
     return any(line.group.startswith(prefix(provider)) for line in roles.groups)
@@ -87,13 +92,14 @@ def _of_others(user: User, provider: Provider) -> list[str]:
     return [group for group in user.groups if not group.startswith(prefix(provider))]
 
 
-def _save(user: User, provider: Provider, groups: Sequence[str], role: str, because: str = "") -> None:
+def _save(user: User, provider: Provider | None, groups: Sequence[str], role: str, because: str = "") -> None:
     if set(groups) == set(user.groups) and role == user.role:
         return
     user.groups, user.role = list(groups), role
     Rows(User, user.tenant_id).save(user)
+    name = "all providers" if provider is None else provider.name
     add(tenant_id=user.tenant_id, principal="system:single_sign_on", role="system", action="update", resource="user",
-        resource_id=user.id, result="allowed", reason=f"groups of {provider.name}{because}")
+        resource_id=user.id, result="allowed", reason=f"groups of {name}{because}")
 
 
 def _said(provider: Provider, claims: Mapping[str, Any]) -> list[str] | str:

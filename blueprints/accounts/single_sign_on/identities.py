@@ -18,7 +18,7 @@ from urllib.parse import quote_plus
 
 from marshmallow import ValidationError
 
-from gatepost import Call, Email, Message, Name, Problem, Rows, later, now
+from gatepost import Call, Email, Message, Name, Problem, Rows, ask_next_steps, later, now
 from gatepost.http.credentials import console_sessions
 from gatepost.http.pipeline.limiting import count_for_the_day
 from gatepost.http.request.identity import hashed
@@ -209,13 +209,12 @@ def prepare(call: Call) -> None:
         return
     if not user.active:
         raise failed(provider, "the account is disabled", DISABLED)
-    if not login.get("mfa") and services.next_steps:
-        call.login, owner = login, user
+    if services.next_steps:
+        owner = user
         services.database.transact(lambda: _attach(login, owner))  # a next step opens the session elsewhere
         roles, is_known = call.access.policy.roles, identity is not None
         user = services.database.transact(lambda: _with_groups(owner, provider, claims, roles, is_known))
-        for next_step in services.next_steps:
-            next_step(call, user)
+        ask_next_steps(call, user, login)
     call.prepared = Ready(provider, claims, login, profile)
 
 

@@ -58,10 +58,13 @@ def choose(call: Call) -> Response:
 
 def _drawn(call: Call, problem: Problem | None = None) -> Response:
     user = links.holder(call, call.path["token"])
+    with call.services.database.connected():
+        drops_credentials = links.drops_credentials(user, call.path["token"])
     say = call.services.translations.wanted(call.request).say
     faults = {(fault.pointer or "/")[1:]: say(fault.detail) for fault in problem.faults} if problem else {}
     by_field = {name: faults.get(name, "") for name in RepeatedSchema().fields}
     return without_referrer(show(call, "password_choose.html", framed=False, email=user.email, faults=by_field,
+                                  drops_credentials=drops_credentials,
                                   problem=sentence(call, problem) if problem and not any(by_field.values()) else ""))
 
 

@@ -666,6 +666,11 @@ export interface components {
             hours: number;
         };
         Verification: {
+            /**
+             * @description The password of the account: not needed with a session of it.
+             * @example seven green lanterns
+             */
+            password?: string | null;
             token: string;
         };
         FindingOfHealth: {
@@ -1166,6 +1171,25 @@ export interface components {
             last_use: string | null;
             /** @description The number of valid service tokens. */
             tokens: number;
+            /** @description Left out like `email`, and so are the next three. */
+            groups?: string[];
+            /** Format: date-time */
+            email_verified_at?: string | null;
+            /** @description True if they can log in with a password. */
+            password?: boolean;
+            /**
+             * @description Facts of features by name: `second_factor` (a truth value), `passkeys` (a number), `identities` (names of providers).
+             * @example {
+             *       "second_factor": true,
+             *       "passkeys": 0,
+             *       "identities": [
+             *         "keycloak"
+             *       ]
+             *     }
+             */
+            facts?: {
+                [key: string]: unknown;
+            };
         };
         ReviewedList: {
             items: components["schemas"]["Reviewed"][];

@@ -31,6 +31,18 @@ PREFIX = "gr_"
 _ID, _SECRET, _SEAL = 36, 43, 22  # characters of an id, of 256 and of 128 bits
 
 
+def ask_next_steps(call: Call, user: User, login: Mapping[str, Any] | None = None) -> None:
+    """Asks each feature if a login needs another step, before the transaction that opens the session.
+
+    login  what is known of the login so far, to be noted in the session: a feature sees there if its step is done
+
+    Raises `Problem` (`login_incomplete`).
+    """
+    call.login = login
+    for next_step in call.services.next_steps:
+        next_step(call, user)
+
+
 def open_session(call: Call, user: User, login: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Starts a session in a transaction, records the login in the user's name, and returns its answer.
 

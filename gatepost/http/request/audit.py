@@ -96,11 +96,12 @@ def record(call: Call, *, result: str = "allowed", reason: str | None = None) ->
     decided = call.write.decision
     if decided is not None and call.endpoint.judge_after:
         decided = decision.decided_again(call, decided)
+    dropped = f"removed: {', '.join(call.write.dropped)}" if call.write.dropped else None
     add(
         tenant_id=actor.tenant_id, principal=actor.key, role=actor.role, action=action,
         resource=resource, resource_id=id,
         address=address_of(call), result=result, rule=call.write.rule,
-        reason=", ".join(filter(None, (call.write.rule, reason, _program(call), call.write.note))) or None,
+        reason=", ".join(filter(None, (call.write.rule, reason, _program(call), call.write.note, dropped))) or None,
         policy_version=call.access.policy.version, request_id=trace.request_id(call.request.environ),
         facts=call.write.facts or decision.recorded(call, decided, resource, action, id))
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from gatepost.http.request.access import Access
     from gatepost.http.request.bearer_token import BearerToken
     from gatepost.http.request.caller_attribute import CallerAttribute
+    from gatepost.http.request.user_fact import UserFact
     from gatepost.http.schemas.fields import StrictSchema
     from gatepost.http.schemas.guarded import Guards
     from gatepost.http.schemas.representation import Representation
@@ -131,6 +132,7 @@ class Write:
     facts     further facts for the audit event, as JSON
     changes   event → ids of its rows, for events that have a subscriber
     enqueued  True if it has written jobs, which may start after the commit
+    dropped   credentials of the user that were removed besides, for the audit event and notices
     acted_as  the user in whose name the audit log records the call, such as the user who logs in; None: the caller
     setting   the fields that it sets and that need a permission of their own
     """
@@ -146,6 +148,7 @@ class Write:
     facts: str | None = None
     changes: dict[str, list[str]] = field(default_factory=dict)
     enqueued: bool = False
+    dropped: tuple[str, ...] = ()
     acted_as: Principal | None = None
     setting: Setting = NOTHING_SET
 
@@ -306,6 +309,8 @@ class Services(Process):
     caller        attributes of the caller that features declare, by name
     next_steps    functions of features that may ask for another step of a login
     bearers       functions of features that may accept a bearer token which Gatepost did not make
+    droppers      functions of features that remove credentials of a user whose address is proved for the first time
+    facts         facts of features about users, for access reviews
     long_answers  concurrency limit of exports that are being sent, by payer
     large_bodies  concurrency limit of large bodies that are being read, by network
     """
@@ -334,6 +339,8 @@ class Services(Process):
     caller: Mapping[str, CallerAttribute] = field(default_factory=dict)
     next_steps: tuple[Callable[[Call, User], None], ...] = ()
     bearers: tuple[Callable[[Services, str], BearerToken | None], ...] = ()
+    droppers: tuple[Callable[[Call, User], Iterable[str]], ...] = ()
+    facts: Sequence[UserFact] = ()
 
     def __post_init__(self) -> None:
         self.threads = threads_of(self.settings)

@@ -55,6 +55,7 @@ CROSSING = {
     "rows.Rows.select", "rows.Rows.change", "rows.Rows.remove", "rows.expire", "rows._find", "rows._find_by",
     "rows._find_all", "rows._insert", "rows._save", "rows._add", "rows._delete", "rows._discard",
     "password_link.PasswordLink.user_of", "password_link.PasswordLink.take",  # the token names the user
+    "password_link.PasswordLink.is_mailed",
     "passkey.Passkey.by_credential",  # a passkey names its user
     "email_verification.EmailVerification.user_of", "email_verification.EmailVerification.take",
     "identity.Identity.find", "provider_message.ProviderMessage.by_id", "provider_message.ProviderMessage.same",
@@ -62,6 +63,8 @@ CROSSING = {
     # a provider knows no tenants
     "login_challenge.LoginChallenge.user_of", "login_challenge.LoginChallenge.count_try",
     "login_challenge.LoginChallenge.take", "login_challenge.LoginChallenge.notes",  # the token names the user
+    "second_factor.SecondFactor.confirmed", "identity.Identity.number",  # for operators
+    "second_factor.SecondFactor.owners", "passkey.numbers_of", "identity.issuers_of",  # reviews of all tenants
     "second_factor.SecondFactor.each", "second_factor.SecondFactor.renew_secret",  # keys and checks of all tenants
     "service_token.ServiceToken.by_id", "service_token._bearer", "service_token.ServiceToken.touch",
     "service_token.ServiceToken.valid", "service_token.ServiceToken.held",
@@ -76,7 +79,7 @@ CROSSING = {
     "paging.Shape.rows",  # its filters hold the tenant
     "session.Session.by_id", "session._user_of", "session.Session.touch",
     "tenant.Tenant.add", "tenant.Tenant.by_name", "tenant.Tenant.by_id", "tenant.Tenant.all",
-    "user.User.by_email", "user.User.by_id", "user.User.administrators", "user.User.roles",
+    "user.User.by_email", "user.User.ids_by_email", "user.User.by_id", "user.User.administrators", "user.User.roles",
     "user.User.called", "user.User.give_password",
     "user.User.shares_mailbox", "user.User.misspelled", "user.User.by_mailboxes",
     "user.User.with_roles", "user.User.number_with_roles", "user.User._has_one_of",

@@ -16,7 +16,19 @@ from gatepost import Call, Problem, Routes, StrictSchema, Text
 from gatepost.http.credentials import console_sessions
 from gatepost.http.protocol.problems import Fault
 
-from ....console.pages import drawn_again, form, inside, page, refused, see_other, sentence, served, texts, typed
+from ....console.pages import (
+    drawn_again,
+    form,
+    further_step,
+    inside,
+    page,
+    refused,
+    see_other,
+    sentence,
+    served,
+    texts,
+    typed,
+)
 from ...second_factor import factors
 from ...second_factor import login as logins
 from ...second_factor.endpoints import routes as api
@@ -62,7 +74,8 @@ def _fault_of_code(problem: Problem | None) -> Fault | None:
 
 
 def _again(call: Call, problem: Problem) -> Response:
-    return _drawn(call, typed(call).get("_next"), problem)
+    wanted = typed(call).get("_next")
+    return further_step(call, problem, wanted) or _drawn(call, wanted, problem)
 
 
 def _prepare(call: Call) -> None:
