@@ -604,7 +604,7 @@ def test_an_issuer_has_one_audience(tmp_path):
     assert Settings.load(tmp_path, {"oidc": tables}, {}).oidc["a.audience"] == API
 
 
-def test_the_doctor_says_which_providers_give_access(tmp_path, provider):
+def test_the_doctor_says_which_providers_give_access(tmp_path, given, provider):
     where = Installation(Settings.load(tmp_path, {"public_url": "http://localhost", "oidc": {"team": {
-        "issuer": provider.issuer, "client_id": CLIENT, "private": True, "audience": API}}}, {}), None)
+        "issuer": provider.issuer, "client_id": CLIENT, "private": True, "audience": API}}}, {}), given.database)
     assert checks.check(where) == (State.OK, "ready: team; access tokens for the API: team")
