@@ -171,7 +171,7 @@ def test_the_doctor_names_groups_that_no_login_grants(tmp_path, provider, given,
     ({}, "g, oidc:team/editors, editor", True), ({"create_users": True}, "", True), ({}, "", False),
     ({"role": "guest"}, "g, oidc:team/editors, editor", True), ({"role": "user"}, "g, oidc:team/a, editor", False)])
 def test_the_doctor_names_a_role_that_the_policy_does_not_have(tmp_path, given, provider, entries, line, named):
-    """Who leaves the last group would keep the role of that group, and nobody could get an account."""
+    """A user who leaves the last group would keep its role, and nobody could get an account."""
     shutil.copytree(SHIPPED, tmp_path / "policies")
     if line:
         add_line(tmp_path / "policies" / "roles.csv", line)
