@@ -8,8 +8,18 @@ import time
 import pytest
 
 from blueprints.accounts.single_sign_on import tokens
+from gatepost.testing import log_in as caller_of
 from models.tables.audit import Audit
-from tests.accounts.test_single_sign_on import SUBJECT, is_logged_in, log_in, sessions, user  # noqa: F401
+from tests.accounts.phones import enrol
+from tests.accounts.test_single_sign_on import (  # noqa: F401
+    SUBJECT,
+    back,
+    begin,
+    is_logged_in,
+    log_in,
+    sessions,
+    user,
+)
 from tests.apps import PASSWORD
 from tests.http.console.pages import visit
 
@@ -40,6 +50,28 @@ def test_a_logout_token_ends_sessions(team, given, provider, visitor, user, clai
     with given.database.connected():
         event = Audit.select().where(Audit.action == "end_by_provider").order_by(Audit.seq.desc()).get()
     assert event.reason.endswith("team ended 1 sessions")
+
+
+@pytest.mark.both_databases
+@pytest.mark.parametrize("way", ["by sid", "by sub", "disconnect", "the code comes again"])
+def test_a_login_that_waits_for_a_code_ends_too(team, given, provider, user, clock, way):  # noqa: F811
+    caller, logging_in = caller_of(team, user), visit(team)
+    phone = enrol(caller, clock)
+    path = provider.authorize(begin(logging_in))
+    page = back(logging_in, path).headers["Location"].partition("?")[0]
+    assert page.startswith("/console/login/code/")
+    if way == "disconnect":
+        [one] = caller.get("/api/profile/identities").json["data"]
+        assert caller.delete(f"/api/profile/identities/{one['id']}").status_code == 204
+    elif way == "the code comes again":
+        assert back(logging_in, path).status_code == 403
+    else:
+        claims = {"sid": "session one"} if way == "by sid" else {"sub": SUBJECT}
+        assert send(team, provider.logout_token(**claims)).status_code == 200
+    before = len(sessions(given, user))
+    assert logging_in.post(page, {"code": phone.new_code()}).status_code == 401
+    assert len(sessions(given, user)) == before
+    assert not is_logged_in(logging_in)
 
 
 def test_a_session_is_named_by_its_own_provider_and_user(team, provider, visitor):

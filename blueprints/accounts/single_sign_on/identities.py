@@ -27,6 +27,7 @@ from models.engine.database import Database
 from models.engine.errors import AlreadyExists
 from models.tables.audit import add
 from models.tables.identity import Identity
+from models.tables.login_challenge import LoginChallenge
 from models.tables.provider_message import ProviderMessage
 from models.tables.session import Session, revoke
 from models.tables.user import User
@@ -279,7 +280,14 @@ def to_connect(call: Call, provider: Provider, profile: dict[str, Any], location
 
 
 def end_sessions(owner: User, notes: Mapping[str, str], *, but: str | None = None) -> int:
-    """Ends the sessions of a user whose login has these notes, except `but`. Returns their number."""
+    """Ends the sessions of a user whose login has these notes, except `but`. Returns their number.
+
+    Logins with these notes that wait for a code end first: one that is completed meanwhile is a session afterwards.
+    """
+    waiting = Rows(LoginChallenge, owner.tenant_id)
+    begun = waiting.select(LoginChallenge.id, LoginChallenge.login).where(LoginChallenge.owner_id == owner.id)
+    if ids := [challenge.id for challenge in begun if notes.items() <= (challenge.login or {}).items()]:
+        waiting.remove(LoginChallenge.id.in_(ids))
     rows = Rows(Session, owner.tenant_id)
     opened = rows.select(Session.id, Session.login).where(
         Session.owner_id == owner.id, Session.revoked_at.is_null(), Session.login.is_null(False))
