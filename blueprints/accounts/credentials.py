@@ -21,4 +21,4 @@ def drop(call: Call, user: User) -> Iterator[str]:
         yield f"passkeys ({number})"
     if number := Rows(Identity, user.tenant_id).discard(owner_id=user.id):
         yield f"identities ({number})"
-    groups.remove_all(user)
+    groups.remove_all(user, call.access.policy.roles)

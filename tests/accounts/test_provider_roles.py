@@ -7,10 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from blueprints.accounts.single_sign_on import checks
+from blueprints.accounts.single_sign_on import checks, groups
 from gatepost.features import Installation
 from gatepost.health.check_result import State
 from gatepost.testing import log_in as caller_of
+from models.base import Rows
 from models.tables.audit import Audit
 from models.tables.identity import Identity
 from models.tables.user import User
@@ -201,3 +202,38 @@ def test_the_doctor_names_groups_that_were_left_behind_by_a_provider(tmp_path, p
     found = checks.check(Installation(settings, given.database))
     assert (found.state, "users have groups of oidc:gone, which" in found.detail) == (State.DEGRADED, True)
     assert "oidc:team" not in found.detail and "local" not in found.detail
+
+
+@pytest.mark.both_databases
+@pytest.mark.parametrize(("role", "after"), [("editor", "user"), ("manager", "manager"), ("admin", "admin")])
+def test_a_role_that_a_group_gave_goes_with_the_identity_and_another_stays(ruled, given, provider, user, role, after):
+    given.row(Identity(owner_id=user.id, issuer="https://second.example.org", subject=user.id))
+    assert role_after(ruled, given, provider, user, ["editors"]) == "editor"
+    with given.database.connected(), given.database.transaction():
+        User.update(role=role).where(User.id == user.id).execute()
+    caller = caller_of(ruled, user)
+    row = next(one for one in caller.get("/api/profile/identities").json["data"] if one["provider"] == "team")
+    assert caller.delete(f"/api/profile/identities/{row['id']}").status_code == 204
+    with given.database.connected():
+        stored = User.by_id(user.id)
+        reasons = [event.reason for event in Audit.select().where(
+            Audit.resource_id == user.id, Audit.action == "update").order_by(Audit.seq)]
+    assert (stored.role, stored.groups) == (after, ["local"])
+    assert (reasons[-1] == "groups of team; role editor → user, which roles.csv:17 gave") == (role == "editor"), reasons
+
+
+@pytest.mark.both_databases
+@pytest.mark.parametrize(("groups_of_user", "after"), [
+    (["local", "oidc:team/editors"], "user"), (["local", "oidc:gone/editors"], "editor"), (["local"], "editor"),
+], ids=str)
+def test_a_victim_gets_no_role_that_the_groups_of_a_stranger_gave(ruled, given, groups_of_user, after):
+    user = given.user("editor", groups=groups_of_user)
+    roles = ruled.extensions["gatepost"].policy.current.roles
+
+    def drop():
+        groups.remove_all(Rows(User, user.tenant_id).find(user.id, lock=True), roles)
+
+    given.database.transact(drop)
+    with given.database.connected():
+        stored = User.by_id(user.id)
+    assert (stored.role, stored.groups) == (after, ["local"])

@@ -360,6 +360,7 @@ FORGERIES = {
     "a program alone, named as in an ID token": lambda p: p.access_token(client_id=None, azp=SUBJECT),
     **{f"without {name}": lambda p, name=name: p.access_token(**{name: None})
        for name in ("sub", "iat", "jti", "client_id")},
+    "bound to a key of the client": lambda p: p.access_token(cnf={"jkt": "x" * 43}),
     **{f"{name} as {str(value)[:20]!r}": lambda p, name=name, value=value: rewritten(p, **{name: value})
        for name, values in {"iat": ("now", [], {}), "sub": (7, "", "x" * 300, [SUBJECT]),
                             "jti": (7, "", "x" * 2000, []), "client_id": (7, "", "x" * 2000, ["reports"]),

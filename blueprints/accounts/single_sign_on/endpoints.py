@@ -94,7 +94,7 @@ def disconnect(call: Call) -> None:
     for provider in configured.providers(call.services.settings).values():
         if provider.issuer == identity.issuer:
             end_sessions(user, {"issuer": provider.name}, but=call.session_id)
-            groups.remove(user, provider)
+            groups.remove(user, provider, call.access.policy.roles)
 
 
 def _read_token(request: Request) -> Request:

@@ -15,7 +15,7 @@ from gatepost import Name, Rows
 from gatepost.http.request.access import MOST_GROUPS
 from models.tables.audit import add
 from models.tables.user import User
-from policies.syntax.roles import GROUP_PREFIX, LONGEST_GROUP, Roles
+from policies.syntax.roles import GROUP_PREFIX, LONGEST_GROUP, USER, Roles
 from settings.providers import Provider
 
 log = logging.getLogger("gatepost.single_sign_on")
@@ -55,14 +55,31 @@ def refresh(user: User, provider: Provider, claims: Mapping[str, Any], roles: Ro
     _save(user, provider, after, role, because)
 
 
-def remove(user: User, provider: Provider) -> None:
-    """Removes the user's groups of this provider, in a transaction that has locked the user. The role stays."""
-    _save(user, provider, _of_others(user, provider), user.role)
+def remove(user: User, provider: Provider, roles: Roles) -> None:
+    """Removes the user's groups of this provider, in a transaction that has locked the user, and a role given by one.
+    """
+    kept = _of_others(user, provider)
+    _save(user, provider, kept, *_role_without(user, kept, provider.role, roles))
 
 
-def remove_all(user: User) -> None:
-    """Removes the user's groups of every provider, also of those that are no longer in the settings. The role stays."""
-    _save(user, None, [group for group in user.groups if not group.startswith(GROUP_PREFIX)], user.role)
+def remove_all(user: User, roles: Roles) -> None:
+    """Removes the user's groups of every provider, also of those that are no longer in the settings, and a role given
+    by one."""
+    kept = [group for group in user.groups if not group.startswith(GROUP_PREFIX)]
+    _save(user, None, kept, *_role_without(user, kept, USER, roles))
+
+
+def _role_without(user: User, kept: Sequence[str], otherwise: str, roles: Roles) -> tuple[str, str]:
+    """Returns the role of a user who keeps only these groups, and the reason if it is another one."""
+    line = roles.given_by([group for group in user.groups if group not in kept], user.role)
+    role = otherwise if otherwise in roles.of_users else USER
+    if line is None or role == user.role or _is_last_administrator(user):
+        return user.role, ""
+    return role, f"; role {user.role} → {role}, which {line.place} gave"
+
+
+def _is_last_administrator(user: User) -> bool:
+    return user.administers and User.administrators(lock=True) == [user.id]
 
 
 def gives_roles(provider: Provider, roles: Roles) -> bool:
@@ -81,7 +98,7 @@ def _role(user: User, provider: Provider, groups: Sequence[str], roles: Roles) -
     if role not in roles.of_users:
         log.warning("a login with %s changes no role: the policy has no role %s for users", provider.name, role)
         return user.role, ""
-    if user.administers and User.administrators(lock=True) == [user.id]:
+    if _is_last_administrator(user):
         log.warning("a login with %s changes no role: the user is the last active administrator", provider.name)
         return user.role, ""
     place = f"oidc.{provider.name}.role" if line is None else line.place

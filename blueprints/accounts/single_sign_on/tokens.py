@@ -106,6 +106,8 @@ def access_token(provider: Provider, token: str, claimed: Mapping[str, Any],
     claims.setdefault("client_id", claims.get("azp"))  # Keycloak names the client like this, as in an ID token
     for name in ("client_id", "jti"):
         _check_text(claims, name)
+    if "cnf" in claims:
+        raise Refused("it is bound to a key of the client, which is not checked here")
     if claims["client_id"] == claims["sub"]:  # a client may have been given an id that is the subject of a user
         raise Refused("it acts for a program alone, and for no user")
     if not isinstance(claims.get("scope", ""), str):
