@@ -19,7 +19,7 @@ from tests.incidents.load import SERVERS
 from tests.running import GATEPOST, Instance, Served
 
 PATIENCE = 60.0  # seconds that a start, a stop or a command may take
-WRITES = 5.0  # seconds that a killed worker may need to finish a write
+WRITES = 60.0  # seconds that a killed worker may need to finish a write
 # Root respects the modes of files, like the user of a service.
 MODES_COUNT = ("setpriv", "--bounding-set", "-dac_override,-dac_read_search,-fowner,-chown")
 
@@ -102,7 +102,9 @@ class Place:
         self.process = None
         # A killed worker finishes the write that it is in, and the next step may copy the file.
         deadline = monotonic() + WRITES
-        while kill and any(map(_lives, children)) and monotonic() < deadline:
+        while kill and any(map(_lives, children)):
+            if monotonic() >= deadline:
+                raise TimeoutError(f"of the killed processes {children}, one still lives")
             sleep(0.01)
 
     def processes(self) -> list[int]:
