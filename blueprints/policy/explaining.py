@@ -245,10 +245,10 @@ def explained(call: Call) -> dict[str, Any]:
         called=names.called(served)))
     refuse_to_tell(call, prediction, person, collection)
     name = names.of("users", person["id"]) if person is not None else ""
-    told = prediction.as_json()
+    explanation = prediction.as_json()
     if "groups" in hidden:
-        told["given_by"] = None
-    return withheld(call, {**told, "as_name": name or None,
+        explanation["given_by"] = None
+    return withheld(call, {**explanation, "as_name": name or None,
                            "would_allow": [one.as_json() for one in _openings(call, prediction.question, person)]})
 
 

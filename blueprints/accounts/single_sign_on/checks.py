@@ -58,8 +58,9 @@ def _left_behind(installation: Installation) -> list[str]:
     """Returns sentences about groups of users whose provider is not in the settings, so that no login removes them."""
     with installation.database.connected():
         _, names = User.names()
-    known = tuple(map(groups.prefix, configured.providers(installation.settings).values()))
-    gone = {name.partition("/")[0] for name in names if name.startswith(GROUP_PREFIX) and not name.startswith(known)}
+    prefixes = tuple(map(groups.prefix, configured.providers(installation.settings).values()))
+    gone = {name.partition("/")[0] for name in names
+            if name.startswith(GROUP_PREFIX) and not name.startswith(prefixes)}
     return [f"users have groups of {name}, which is no provider of the settings, and rules that name them still apply: "
             "change them with gatepost user set --group" for name in sorted(gone)]
 

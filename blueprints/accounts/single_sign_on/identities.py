@@ -57,12 +57,14 @@ class Ready:
 
     login    what the session notes of it
     profile  claims from which an account is found or created; None: the identity must be known
+    owner    the user as they were before the transaction; None: there was none
     """
 
     provider: Provider
     claims: Mapping[str, Any]
     login: dict[str, Any] = field(default_factory=dict)
     profile: Mapping[str, Any] | None = None
+    owner: User | None = None
 
 
 def issuer_of(call: Call) -> Issuer:
@@ -216,15 +218,14 @@ def prepare(call: Call) -> None:
         roles, is_known = call.access.policy.roles, identity is not None
         user = services.database.transact(lambda: _with_groups(owner, provider, claims, roles, is_known))
         ask_next_steps(call, user, login)
-    call.prepared = Ready(provider, claims, login, profile)
+    call.prepared = Ready(provider, claims, login, profile, user)
 
 
 def start(call: Call) -> None:
     """Opens the session in a transaction. Raises `Problem`."""
     ready: Ready = call.prepared
     provider, roles = ready.provider, call.access.policy.roles
-    known = Identity.find(provider.issuer, ready.claims["sub"])
-    groups.lock_before(None if known is None else User.by_id(known.owner_id), provider, roles)
+    groups.lock_before(ready.owner, provider, roles)
     identity = Identity.find(provider.issuer, ready.claims["sub"], lock=True)
     user = _new(call, ready) if identity is None else Rows(User, identity.tenant_id).find(identity.owner_id, lock=True)
     if user is None or not user.active:
