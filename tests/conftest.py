@@ -40,7 +40,7 @@ from tests.rule_files import under  # noqa: F401
 from tests.trials import here  # noqa: F401
 
 # Garbage collection took a quarter of the time.
-gc.set_threshold(300_000, 4, 40)
+gc.set_threshold(1_000_000, 5, 5)
 
 # A busy machine must not fail a test.
 hypothesis.settings.register_profile("busy machine", parent=hypothesis.settings(), deadline=None,

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import lru_cache
 from typing import Any
 
 from flask import Flask
@@ -55,7 +54,6 @@ def asked(app: Flask, answer: TestResponse) -> Operation | None:
     return None if path is None or spec is None else Operation(path, method, spec)
 
 
-@lru_cache(maxsize=64)  # more would keep the apps of many modules
 def _matched(routes: Map, path: str, method: str) -> str | None:
     """Returns the path in the form of the document: `/api/articles/{id}`."""
     try:
