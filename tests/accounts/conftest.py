@@ -10,20 +10,35 @@ from typing import Any
 import pytest
 
 from blueprints.accounts.second_factor import totp
+from blueprints.accounts.single_sign_on.issuers import Issuers
 from gatepost.http.pipeline.application import Application
+from gatepost.http.request.call import Services
 from gatepost.testing import Caller
+from models.tables.identity import Identity
 from models.tables.user import User
 from tests.accounts.phones import Clock, Phone, enrol
 from tests.accounts.provider import CLIENT, SECRET, Provider, serving
-from tests.apps import PASSWORD, close, make_app
+from tests.apps import PASSWORD, Given, close, make_app
 
 URL = "http://localhost"
 
 
-@pytest.fixture
-def provider() -> Iterator[Provider]:
+@pytest.fixture(scope="module")
+def provider_of_module() -> Iterator[Provider]:
     with serving() as provider:
         yield provider
+
+
+@pytest.fixture
+def provider(provider_of_module: Provider) -> Provider:
+    provider_of_module.begin_anew()
+    return provider_of_module
+
+
+@pytest.fixture
+def no_identities(given: Given) -> None:
+    """Removes the identities of earlier tests, because the provider is the same."""
+    given.database.transact(lambda: Identity.delete().execute())
 
 
 @contextmanager
@@ -39,10 +54,22 @@ def app_with(folder: Path, database_url: str, provider: Provider, settings: Any 
         close(app)
 
 
-@pytest.fixture
-def team(instance_folder, database_url, provider) -> Iterator[Application]:
-    with app_with(instance_folder, database_url, provider) as app:
+def forgetful(app: Application) -> Application:
+    """Makes an app forget the documents and keys of its providers."""
+    services: Services = app.extensions["gatepost"]
+    services.made["accounts"] = Issuers(services.settings)
+    return app
+
+
+@pytest.fixture(scope="module")
+def team_of_module(instance_folder, database_url, provider_of_module) -> Iterator[Application]:
+    with app_with(instance_folder, database_url, provider_of_module) as app:
         yield app
+
+
+@pytest.fixture
+def team(team_of_module: Application, provider: Provider) -> Application:
+    return forgetful(team_of_module)
 
 
 @pytest.fixture

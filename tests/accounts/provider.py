@@ -40,7 +40,13 @@ class Provider:
     """
 
     def __init__(self, port: int) -> None:
-        self.issuer = f"http://127.0.0.1:{port}"
+        self._port = port
+        self.begin_anew()
+
+    def begin_anew(self) -> None:
+        """Forgets what was asked, and how a test wanted it to answer."""
+        self.__dict__ = {"_port": self._port}  # without the methods that a test has replaced
+        self.issuer = f"http://127.0.0.1:{self._port}"
         self.keys: dict[str, Any] = {"one": _KEY}
         self.document: dict[str, Any] = {}
         self.claims: dict[str, Any] = {}

@@ -34,7 +34,7 @@ SETTINGS = {"rp_id": "example.org", "public_url": ORIGIN}
 SECURE = f"__Host-{COOKIE}"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def on(instance_folder, database_url):
     app = make_app(instance_folder, database_url, **SETTINGS)
     yield app

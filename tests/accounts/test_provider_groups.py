@@ -9,17 +9,24 @@ from gatepost.testing import log_in as caller_of
 from models.tables.audit import Audit
 from models.tables.identity import Identity
 from models.tables.user import User
-from tests.accounts.conftest import app_with
+from tests.accounts.conftest import app_with, forgetful
 from tests.accounts.phones import enrol
 from tests.accounts.test_single_sign_on import begin, connect, log_in, sessions
 from tests.http.console.pages import visit
 from tests.policies.editing import add_line
 
+pytestmark = pytest.mark.usefixtures("no_identities")
+
+
+@pytest.fixture(scope="module")
+def grouped_of_module(instance_folder, database_url, provider_of_module):
+    with app_with(instance_folder, database_url, provider_of_module, groups_claim="realm_access.roles") as app:
+        yield app
+
 
 @pytest.fixture
-def grouped(instance_folder, database_url, provider):
-    with app_with(instance_folder, database_url, provider, groups_claim="realm_access.roles") as app:
-        yield app
+def grouped(grouped_of_module):
+    return forgetful(grouped_of_module)
 
 
 @pytest.fixture

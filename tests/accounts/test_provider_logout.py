@@ -23,6 +23,8 @@ from tests.accounts.test_single_sign_on import (  # noqa: F401
 from tests.apps import PASSWORD
 from tests.http.console.pages import visit
 
+pytestmark = pytest.mark.usefixtures("no_identities")
+
 PATH = "/console/login/with/team/backchannel"
 
 

@@ -17,11 +17,13 @@ from models.tables.identity import Identity
 from models.tables.user import User
 from policies import SHIPPED
 from settings import Settings
-from tests.accounts.conftest import app_with
+from tests.accounts.conftest import app_with, forgetful
 from tests.accounts.provider import parameters
 from tests.accounts.test_single_sign_on import SUBJECT, begin, connect, log_in
 from tests.http.console.pages import visit
 from tests.policies.editing import add_line
+
+pytestmark = pytest.mark.usefixtures("no_identities")
 
 LINES = ("g, oidc:team/editors, editor", "g, oidc:team/leads, manager", "g, oidc:team/staff, user",
          "g, oidc:other/admins, admin")
@@ -33,11 +35,16 @@ def lines(instance_folder):
         add_line(instance_folder / "policies" / "roles.csv", line)
 
 
-@pytest.fixture
-def ruled(instance_folder, database_url, provider):
-    """An app whose policy gives roles to groups of two providers, of which one is known."""
-    with app_with(instance_folder, database_url, provider, groups_claim="groups") as app:
+@pytest.fixture(scope="module")
+def ruled_of_module(instance_folder, database_url, provider_of_module, lines):
+    with app_with(instance_folder, database_url, provider_of_module, groups_claim="groups") as app:
         yield app
+
+
+@pytest.fixture
+def ruled(ruled_of_module):
+    """An app whose policy gives roles to groups of two providers, of which one is known."""
+    return forgetful(ruled_of_module)
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import json
 import re
 import time
 from base64 import urlsafe_b64encode
+from contextlib import ExitStack
 from threading import Thread
 
 import jwt
@@ -25,7 +26,7 @@ from models.tables.session import Session
 from models.tables.user import User
 from policies.invariants.lines import INVARIANTS_FILE
 from settings import SettingError, Settings
-from tests.accounts.conftest import app_with
+from tests.accounts.conftest import app_with, forgetful
 from tests.accounts.provider import API, CLIENT, serving
 from tests.accounts.test_provider_requests import raw
 from tests.accounts.test_single_sign_on import SUBJECT, connect
@@ -33,19 +34,26 @@ from tests.apps import PASSWORD
 from tests.http.console.pages import visit
 from tests.policies.editing import add_line
 
+pytestmark = pytest.mark.usefixtures("no_identities")
+
 PATH = "/.well-known/oauth-protected-resource"
 METADATA = f'resource_metadata="http://localhost{PATH}"'
 INVALID = f'Bearer error="invalid_token", {METADATA}'
 
 
-@pytest.fixture
-def api(instance_folder, database_url, provider):
-    with app_with(instance_folder, database_url, provider, audience=API) as app:
+@pytest.fixture(scope="module")
+def api_of_module(instance_folder, database_url, provider_of_module):
+    with app_with(instance_folder, database_url, provider_of_module, audience=API) as app:
         yield app
 
 
 @pytest.fixture
-def with_rules(request, instance_folder):
+def api(api_of_module):
+    return forgetful(api_of_module)
+
+
+@pytest.fixture
+def with_rules(instance_folder, database_url, provider):
     """Returns a function that makes the app with further lines of model.conf and of a file of rules."""
     files = [instance_folder / "policies" / name for name in ("model.conf", "products.csv", INVARIANTS_FILE)]
     model, products, invariants = files
@@ -57,9 +65,10 @@ def with_rules(request, instance_folder):
             add_line(model, line)
         for line in rules:
             add_line(products, line)
-        return request.getfixturevalue("api")
+        return made.enter_context(app_with(instance_folder, database_url, provider, audience=API))
 
-    yield make
+    with ExitStack() as made:
+        yield make
     for file, content in zip(files, before, strict=True):
         file.write_bytes(content)
 

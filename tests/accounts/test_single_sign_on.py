@@ -30,6 +30,8 @@ from tests.accounts.provider import CLIENT, SECRET, parameters
 from tests.apps import PASSWORD, Given
 from tests.http.console.pages import ORIGIN, Seen, visit
 
+pytestmark = pytest.mark.usefixtures("no_identities")
+
 START = "/console/login/with/team"
 BACK = f"{START}/back"
 SUBJECT = "248289761001"

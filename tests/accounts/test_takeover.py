@@ -26,6 +26,8 @@ from tests.apps import PASSWORD
 from tests.http.console.pages import Seen, visit
 from tests.mail.post_office import PostOffice, post_office
 
+pytestmark = pytest.mark.usefixtures("no_identities")
+
 NEW = "nine slow ferries at dawn"
 
 

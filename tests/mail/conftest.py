@@ -17,10 +17,16 @@ from tests.mail.post_office import PostOffice, post_office
 URL = "https://api.example.org/base"
 
 
-@pytest.fixture
-def office() -> Iterator[PostOffice]:
+@pytest.fixture(scope="module")
+def office_of_module() -> Iterator[PostOffice]:
     with post_office() as office:
         yield office
+
+
+@pytest.fixture
+def office(office_of_module: PostOffice) -> PostOffice:
+    office_of_module.begin_anew()
+    return office_of_module
 
 
 @contextmanager
@@ -40,7 +46,7 @@ def mailed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(endpoints, "SPREAD", 0.0)
 
 
-@pytest.fixture
-def mailing(instance_folder, database_url, office) -> Iterator[Application]:
-    with serving(instance_folder, database_url, office) as app:
+@pytest.fixture(scope="module")
+def mailing(instance_folder, database_url, office_of_module) -> Iterator[Application]:
+    with serving(instance_folder, database_url, office_of_module) as app:
         yield app

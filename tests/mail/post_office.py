@@ -31,6 +31,10 @@ class PostOffice:
 
     def __init__(self) -> None:
         self.port = 0
+        self.begin_anew()
+
+    def begin_anew(self) -> None:
+        """Forgets what arrived, and how a test wanted it to answer."""
         self.messages: list[EmailMessage] = []
         self.envelopes: list[Any] = []
         self.replies: list[tuple[str, str]] = []

@@ -15,9 +15,9 @@ from tests.mail.test_resets import use
 PAGE, URL = "/console/forgotten", "http://localhost"
 
 
-@pytest.fixture
-def mailing(instance_folder, database_url, office):
-    with serving(instance_folder, database_url, office, public_url=URL) as app:
+@pytest.fixture(scope="module")
+def mailing(instance_folder, database_url, office_of_module):
+    with serving(instance_folder, database_url, office_of_module, public_url=URL) as app:
         yield app
 
 

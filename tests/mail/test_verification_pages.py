@@ -21,9 +21,9 @@ from tests.mail.test_resets import use as choose_password
 ACCOUNT, NEW, INVITE = "/console/account", "/console/people/new", "/console/people/new/invite"
 
 
-@pytest.fixture
-def mailing(instance_folder, database_url, office):
-    with serving(instance_folder, database_url, office, public_url=URL) as app:
+@pytest.fixture(scope="module")
+def mailing(instance_folder, database_url, office_of_module):
+    with serving(instance_folder, database_url, office_of_module, public_url=URL) as app:
         yield app
 
 
