@@ -147,7 +147,7 @@ class ToHost(HTTPSConnection):
     """A connection to the host name of the samples, which is not in the DNS."""
 
     def __init__(self, port: int) -> None:
-        super().__init__("127.0.0.1", port, timeout=60)
+        super().__init__("127.0.0.1", port, timeout=300)
         self._trusting = ssl._create_unverified_context()
 
     def connect(self) -> None:

@@ -20,6 +20,8 @@ BELOW = {
     SAMPLE[SAMPLE.index("    location / {"):].rstrip().removesuffix("}"): TOLD,
     "location = /metrics": f"location = {PATH}/metrics",
     '"type":"/docs/errors': f'"type":"{PATH}/docs/errors',
+    # A trial of a rule has a low priority.
+    "proxy_read_timeout 60s": "proxy_read_timeout 300s",
     "    # Numbers for Prometheus stay inside.":
         f"    location = /.well-known/authzen-configuration{PATH} {{\n"
         "        proxy_pass http://gatepost/.well-known/authzen-configuration;\n    }\n",
