@@ -5,8 +5,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 NEWEST := .venv-newest
 # Tests of one file share servers and databases, so they stay in one process; the order of the names leaves short files
-# for the end. What needs a browser is `make test-console`, what needs tools of others `make test-clients`.
-TESTS = $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder --capture sys --ignore tests/clients \
+# for the end. Three of them keep two processors busy. What needs a browser is `make test-console`, what needs tools of
+# others `make test-clients`.
+TESTS = $(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder --capture sys --ignore tests/clients \
   --ignore tests/console
 # A sample for the newest libraries, where a library that changes shows first.
 NEWEST_TESTS ?= tests/http/pipeline/test_flask_private.py tests/http/resources/test_contract.py \
@@ -36,7 +37,7 @@ serve: $(VENV)/gatepost.stamp ## install, make an instance if there is none, ser
 check: lint types ## two minutes: style, types, and the tests on SQLite that find most mistakes (tests/check.txt)
 	$(TESTS) --sqlite -m "not slow" $$(grep -v '^\#' tests/check.txt) $(PYTEST_ARGS)
 
-test: lint types ## seven minutes: all that needs neither waiting nor foreign programs, but for Postgres
+test: lint types ## six minutes: all that needs neither waiting nor foreign programs, but for Postgres
 	$(TESTS) -m "not slow" $(PYTEST_ARGS)
 
 test-slow: $(VENV)/test.stamp ## the rest of these tests: both databases everywhere, servers, incidents, proxies, the wheel, the tutorial
