@@ -25,6 +25,7 @@ from tests.clients import cutting
 from tests.clients.cutting import CuttingProxy, cutting_proxy
 from tests.clients.page_origin import one_origin
 from tests.clients.tools import NODE_MODULES, missing, node
+from tests.console.visits import browser_program
 from tests.running import PASSWORD, ROOT, Instance, Served
 from tests.test_features_left_out import EVERYTHING
 
@@ -152,7 +153,7 @@ def test_the_examples_of_its_page_run_one_after_the_other(package, busy):
 
 
 def test_a_page_of_the_services_origin_keeps_its_login_in_a_cookie(package, busy, tmp_path):
-    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    chromium = browser_program()
     if chromium is None:
         missing("no chromium on this machine")
     name = f"page-{time.monotonic_ns()}"

@@ -1,20 +1,19 @@
 """A served instance with invented rows, and Chromium to open its pages.
 
-Needs Debian's package `chromium` and `make .venv/console.stamp`; `make test-console` runs these tests. Without Chromium
-they are skipped, with CI=true that is a failure.
+Needs Debian's package `chromium-headless-shell` or `chromium`, and `make .venv/console.stamp`; `make test-console` runs
+these tests. Without Chromium they are skipped, with CI=true that is a failure.
 """
 
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
-from tests.console.visits import cookies_of, demo
+from tests.console.visits import browser_program, cookies_of, demo
 from tests.running import Served
 
 ARGUMENTS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
@@ -44,7 +43,7 @@ def unlimited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
-    program = shutil.which("chromium") or shutil.which("google-chrome")
+    program = browser_program()
     if program is None:
         missing("no chromium on this machine")
     try:

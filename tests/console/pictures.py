@@ -6,7 +6,6 @@ They show the demo, whose rows have the same names each time.
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import Any
 from playwright.sync_api import sync_playwright
 
 from tests.console.conftest import ARGUMENTS
-from tests.console.visits import demo, log_in
+from tests.console.visits import browser_program, demo, log_in
 from tests.running import ROOT, Served
 
 DOCS = ROOT / "docs"
@@ -56,7 +55,7 @@ def make_busy(service: Served) -> None:
 
 
 def main() -> None:
-    program = shutil.which("chromium") or shutil.which("google-chrome")
+    program = browser_program()
     if program is None:
         sys.exit("There is no chromium on this machine.")
     os.environ["TZ"] = "UTC"

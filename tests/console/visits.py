@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +17,12 @@ _RULES = {"runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", 
                                                "best-practice"]}}
 # What depends on the colour scheme; all else is the same in both.
 CONTRAST = {"runOnly": {"type": "rule", "values": ["color-contrast"]}}
+
+
+def browser_program() -> str | None:
+    """Returns the path of Chromium, if it is installed; best of its headless shell, which has no windows to draw."""
+    names = ("chromium-headless-shell", "chromium", "google-chrome")
+    return next((path for name in names if (path := shutil.which(name)) is not None), None)
 
 
 def address(role: str) -> str:
