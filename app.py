@@ -39,7 +39,7 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[Pl
     app.mount = settings.mount
     services, departures = assemble(app, registry, live, reads_copies=reads_copies)
 
-    for blueprint in services.registry.blueprints():
+    for blueprint in services.registry.blueprints:
         app.register_blueprint(blueprint)
     refuse_strays(app)
     answer_options(app)

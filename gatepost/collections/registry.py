@@ -170,9 +170,10 @@ class Registry:
                 names.setdefault(event, []).append(name)
         return names
 
-    def blueprints(self) -> list[Blueprint]:
-        """Creates one Flask blueprint for every group of endpoints."""
-        return [blueprint(name, endpoints) for name, _, endpoints in self.endpoints()]
+    @cached_property
+    def blueprints(self) -> tuple[Blueprint, ...]:
+        """One Flask blueprint for every group of endpoints."""
+        return tuple(blueprint(name, endpoints) for name, _, endpoints in self.endpoints())
 
     def documented(self) -> list[flask_smorest.Blueprint]:
         """Creates one flask-smorest blueprint for every group of endpoints in the OpenAPI document."""

@@ -138,9 +138,11 @@ def described(name: str, about: str, endpoints: Iterable[Endpoint]) -> flask_smo
 def _reserved_words(path: str, endpoints: Iterable[Endpoint]) -> dict[str, list[str]]:
     """Returns {first variable of the path: words that other paths have there}: `export` is not an id of an article."""
     prefix, _, rest = path.partition("<")
+    if not rest:
+        return {}
     words = {endpoint.path.removeprefix(prefix) for endpoint in endpoints if endpoint.path.startswith(prefix)}
     fixed = sorted(word for word in words if word and not set(word) & set("</"))
-    return {rest.partition(">")[0]: fixed} if rest and fixed else {}
+    return {rest.partition(">")[0]: fixed} if fixed else {}
 
 
 def _view(endpoint: Endpoint) -> Callable[..., Response]:
