@@ -5,8 +5,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 NEWEST := .venv-newest
 # Tests of one file share servers and databases, so they stay in one process; the order of the names leaves short files
-# for the end. Three of them keep two processors busy. What needs a browser is `make test-console`, what needs tools of
-# others `make test-clients`.
+# for the end. Three processes keep two processors busy. What needs a browser is `make test-console`, what needs tools
+# of others `make test-clients`.
 TESTS = $(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder --capture sys --ignore tests/clients \
   --ignore tests/console
 # A sample for the newest libraries, where a library that changes shows first.

@@ -23,8 +23,8 @@ MOST_WORK = ceil(15.0 + 3 * JUDGING + STATEMENT)  # seconds of a processor, thos
 def main() -> None:
     """Answers the one question, at low priority, because requests come first.
 
-    At 5, it has a quarter of a processor beside one busy process. At 10 it has a tenth, and on a server with eight of
-    them a trial took longer than proxies wait, which is a minute.
+    At 5, it gets a quarter of a processor that one other process wants. At 10 it gets a tenth: with two processors and
+    eight busy processes, a trial took longer than the minute that proxies wait.
     """
     with suppress(OSError):  # a sandbox may refuse it
         os.nice(5)

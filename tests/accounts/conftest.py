@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from blueprints.accounts.second_factor import totp
-from blueprints.accounts.single_sign_on.issuers import Issuers
+from blueprints.accounts.single_sign_on.issuers import make
 from gatepost.http.pipeline.application import Application
 from gatepost.http.request.call import Services
 from gatepost.testing import Caller
@@ -54,10 +54,10 @@ def app_with(folder: Path, database_url: str, provider: Provider, settings: Any 
         close(app)
 
 
-def forgetful(app: Application) -> Application:
-    """Makes an app forget the documents and keys of its providers."""
+def forget_providers(app: Application) -> Application:
+    """Makes an app forget the documents and keys of its providers, and returns it."""
     services: Services = app.extensions["gatepost"]
-    services.made["accounts"] = Issuers(services.settings)
+    services.made["accounts"] = make(services)
     return app
 
 
@@ -69,7 +69,7 @@ def team_of_module(instance_folder, database_url, provider_of_module) -> Iterato
 
 @pytest.fixture
 def team(team_of_module: Application, provider: Provider) -> Application:
-    return forgetful(team_of_module)
+    return forget_providers(team_of_module)
 
 
 @pytest.fixture

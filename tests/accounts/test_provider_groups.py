@@ -9,7 +9,7 @@ from gatepost.testing import log_in as caller_of
 from models.tables.audit import Audit
 from models.tables.identity import Identity
 from models.tables.user import User
-from tests.accounts.conftest import app_with, forgetful
+from tests.accounts.conftest import app_with, forget_providers
 from tests.accounts.phones import enrol
 from tests.accounts.test_single_sign_on import begin, connect, log_in, sessions
 from tests.http.console.pages import visit
@@ -26,7 +26,7 @@ def grouped_of_module(instance_folder, database_url, provider_of_module):
 
 @pytest.fixture
 def grouped(grouped_of_module):
-    return forgetful(grouped_of_module)
+    return forget_providers(grouped_of_module)
 
 
 @pytest.fixture

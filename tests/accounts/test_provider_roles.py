@@ -17,7 +17,7 @@ from models.tables.identity import Identity
 from models.tables.user import User
 from policies import SHIPPED
 from settings import Settings
-from tests.accounts.conftest import app_with, forgetful
+from tests.accounts.conftest import app_with, forget_providers
 from tests.accounts.provider import parameters
 from tests.accounts.test_single_sign_on import SUBJECT, begin, connect, log_in
 from tests.http.console.pages import visit
@@ -44,7 +44,7 @@ def ruled_of_module(instance_folder, database_url, provider_of_module, lines):
 @pytest.fixture
 def ruled(ruled_of_module):
     """An app whose policy gives roles to groups of two providers, of which one is known."""
-    return forgetful(ruled_of_module)
+    return forget_providers(ruled_of_module)
 
 
 @pytest.fixture

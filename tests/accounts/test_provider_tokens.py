@@ -26,7 +26,7 @@ from models.tables.session import Session
 from models.tables.user import User
 from policies.invariants.lines import INVARIANTS_FILE
 from settings import SettingError, Settings
-from tests.accounts.conftest import app_with, forgetful
+from tests.accounts.conftest import app_with, forget_providers
 from tests.accounts.provider import API, CLIENT, serving
 from tests.accounts.test_provider_requests import raw
 from tests.accounts.test_single_sign_on import SUBJECT, connect
@@ -49,7 +49,7 @@ def api_of_module(instance_folder, database_url, provider_of_module):
 
 @pytest.fixture
 def api(api_of_module):
-    return forgetful(api_of_module)
+    return forget_providers(api_of_module)
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ CONTRAST = {"runOnly": {"type": "rule", "values": ["color-contrast"]}}
 
 
 def browser_program() -> str | None:
-    """Returns the path of Chromium, if it is installed; best of its headless shell, which has no windows to draw."""
+    """Returns the path of an installed Chromium, preferably of its headless shell, which takes less processor time."""
     names = ("chromium-headless-shell", "chromium", "google-chrome")
     return next((path for name in names if (path := shutil.which(name)) is not None), None)
 

@@ -20,7 +20,7 @@ BELOW = {
     SAMPLE[SAMPLE.index("    location / {"):].rstrip().removesuffix("}"): TOLD,
     "location = /metrics": f"location = {PATH}/metrics",
     '"type":"/docs/errors': f'"type":"{PATH}/docs/errors',
-    # A trial of a rule has a low priority.
+    # A trial of a rule has a low priority, so on a busy machine it may take longer.
     "proxy_read_timeout 60s": "proxy_read_timeout 300s",
     "    # Numbers for Prometheus stay inside.":
         f"    location = /.well-known/authzen-configuration{PATH} {{\n"
