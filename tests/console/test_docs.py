@@ -232,6 +232,26 @@ def test_the_map_has_every_operation_of_the_description(visitor, served: Served)
     assert "session" not in collections
 
 
+def test_the_part_for_an_operation_has_all_that_it_refers_to(visitor):
+    page = visitor.open()
+    found = page.evaluate("""async () => {
+      const { Description } = await import(new URL("docs/description.js", location.href));
+      const document = await (await fetch("api/openapi.json")).json();
+      const description = new Description(document);
+      const operations = description.tags().flatMap((tag) => tag.operations);
+      const whole = JSON.stringify(document).length;
+      return operations.map(({ elementId }) => {
+        const part = description.partOf(elementId, "http://here.example");
+        const text = JSON.stringify(part);
+        const missing = [...text.matchAll(/"#\\/components\\/(\\w+)\\/([^"]+)"/g)].filter(
+          ([, kind, name]) => part.components[kind]?.[name] === undefined);
+        return { elementId, missing: missing.map(([reference]) => reference), share: text.length / whole };
+      });
+    }""")
+    assert len(found) > 100
+    assert [one for one in found if one["missing"] or one["share"] > 1 / 3] == []
+
+
 def test_an_operation_is_found_by_its_words(visitor):
     page = visitor.open()
     page.get_by_label("Find").fill("publish article")

@@ -1,4 +1,5 @@
 // The page around RapiDoc: the three steps, the map of the operations, and which of them is shown.
+import { Description } from "./description.js";
 import { follow, place } from "./explorer.js";
 import { ask, base, changed, forget, logIn, logOut, token, use } from "./session.js";
 
@@ -140,7 +141,7 @@ changed.addEventListener("ended", () => byId("logged-in").replaceChildren(said("
 
 // The map
 
-const isCollection = (tag) => tag.paths.some(({ method, path, parameters }) =>
+const isCollection = (tag) => tag.operations.some(({ method, path, parameters }) =>
   method === "get" && path === `/api/${tag.name}` && parameters?.some(({ name }) => name === "limit"));
 
 const line = ({ elementId, method, path, summary, deprecated }) => {
@@ -154,23 +155,39 @@ const line = ({ elementId, method, path, summary, deprecated }) => {
 
 const group = (tag) => element("details", { id: tag.elementId, className: "card group" },
   element("summary", {}, element("strong", { textContent: tag.name.replaceAll("_", " ") }), " ",
-    element("span", { className: "soft" }, ...prose((tag.description ?? "").replace(/\s+/g, " ")))),
-  element("ul", {}, ...tag.paths.map(line)));
+    element("span", { className: "soft" }, ...prose(tag.description.replace(/\s+/g, " ")))),
+  element("ul", {}, ...tag.operations.map(line)));
+
+let description = null;
+
+async function draw() {
+  const answer = await ask("GET", "/api/openapi.json").catch(() => null);
+  byId("operations").hidden = false;
+  if (answer?.status !== 200) {
+    byId("others").replaceChildren(answer ? said("no", `✗ ${answer.status}`, sentence(answer)) : unreached());
+    return;
+  }
+  description = new Description(answer.body);
+  const tags = description.tags();
+  byId("collections").replaceChildren(...tags.filter(isCollection).map(group));
+  byId("others").replaceChildren(...tags.filter((tag) => !isCollection(tag)).map(group));
+  route();
+}
+
+// The operation
 
 follow(explorer, byId("tried"));
 
-explorer.addEventListener("before-render", ({ detail: { spec } }) => {
-  spec.servers = [{ url: base }]; // where this page came from: the browser asks nobody else
-});
-
-explorer.addEventListener("spec-loaded", ({ detail: { tags } }) => {
-  byId("collections").replaceChildren(...tags.filter(isCollection).map(group));
-  byId("others").replaceChildren(...tags.filter((tag) => !isCollection(tag)).map(group));
-  byId("operations").hidden = false;
+explorer.addEventListener("spec-loaded", () => {
   place(explorer);
   hand();
-  route();
 });
+
+async function explore(name) {
+  await customElements.whenDefined("rapi-doc");
+  // Requests go to where this page came from: the browser asks nobody else.
+  if (fragment() === name) explorer.loadSpec(description.partOf(name, base));
+}
 
 byId("find").addEventListener("input", (event) => {
   const words = event.target.value.toLowerCase().split(/\s+/).filter(Boolean);
@@ -223,6 +240,7 @@ function route(event) {
   if (event) byId("main").focus({ preventScroll: true });
   scrollTo(0, 0);
   link.scrollIntoView({ block: "nearest" });
+  explore(name);
 }
 
 addEventListener("hashchange", route);
@@ -238,3 +256,4 @@ dark.addEventListener("change", colour);
 colour();
 for (const place of document.querySelectorAll(".base")) place.textContent = base;
 for (const part of document.querySelectorAll("#log-in, [data-script], [data-ask], #me")) part.hidden = false;
+draw();
