@@ -97,7 +97,13 @@ class Instance:
         environ = self.environ()
         others = {name: None for name in os.environ if name not in environ}
         more = {} if app is None else {"obj": lambda _, **_options: app}
-        result = CliRunner().invoke(cli, arguments, input, env={**others, **environ}, catch_exceptions=False, **more)
+        before = tempfile.tempdir
+        if "TMPDIR" in self.environment:
+            tempfile.tempdir = None  # Python reads the variable once
+        try:
+            result = CliRunner().invoke(cli, arguments, input, {**others, **environ}, catch_exceptions=False, **more)
+        finally:
+            tempfile.tempdir = before
         return Done(result.exit_code, result.stdout, result.stderr)
 
     def made(self) -> Instance:

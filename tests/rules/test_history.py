@@ -31,6 +31,12 @@ def instance(tmp_path, url):
     return new_instance(tmp_path / "instance", url, "default")
 
 
+@pytest.fixture(autouse=True)
+def patience(monkeypatch):
+    """Waits for a row as long as a busy machine needs."""
+    monkeypatch.setattr(history_module, "PATIENCE", 60.0)
+
+
 @pytest.fixture
 def app(instance, url):
     made = make_app(instance, url)
