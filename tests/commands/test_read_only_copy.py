@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests.incidents.faults.fault import MODES_COUNT
-from tests.running import GATEPOST, PASSWORD, Instance
+from tests.running import PASSWORD, Done, Instance
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(
     os.geteuid() == 0 and shutil.which("setpriv") is None, reason="NOT TESTED: root can write everywhere")]
@@ -43,9 +45,22 @@ def copy(used: Instance, request: pytest.FixtureRequest, tmp_path: Path) -> Inst
     return there
 
 
-def run(instance: Instance, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*PREFIX, *GATEPOST, *words], env=instance.environ(), text=True, capture_output=True,
-                          check=False, timeout=120)
+# Runs each command of the list on its input.
+COMMANDS = """
+import json, sys
+from click.testing import CliRunner
+from gatepost_start.command import cli
+done = [CliRunner().invoke(cli, words) for words in json.load(sys.stdin)]
+print(json.dumps([[one.exit_code, one.stdout, one.stderr] for one in done]))
+"""
+
+
+def run(instance: Instance, *commands: tuple[str, ...]) -> list[Done]:
+    """Runs the commands one after the other in one process, as a user whom the modes of files hold."""
+    process = subprocess.run([*PREFIX, sys.executable, "-c", COMMANDS], env=instance.environ(), text=True,
+                             input=json.dumps(commands), capture_output=True, check=False, timeout=120)
+    assert process.returncode == 0, process.stderr
+    return [Done(*one) for one in json.loads(process.stdout)]
 
 
 def content(instance: Instance) -> dict[str, bytes]:
@@ -54,27 +69,24 @@ def content(instance: Instance) -> dict[str, bytes]:
 
 def test_what_only_reads_works_and_leaves_no_file(copy: Instance, tmp_path: Path) -> None:
     before = content(copy)
-    listed = run(copy, "user", "list")
+    listed, verified, explained, exported, doctor = run(
+        copy, ("user", "list"), ("audit", "verify"),
+        ("policy", "explain", "--as", "admin@example.org", "article.view"),
+        ("export", "articles", str(tmp_path / "articles.ndjson")), ("doctor",))
     assert listed.returncode == 0 and "admin@example.org" in listed.stdout
-    verified = run(copy, "audit", "verify")
     assert verified.returncode == 0 and "events are proved" in verified.stdout, verified.stderr
-    explained = run(copy, "policy", "explain", "--as", "admin@example.org", "article.view")
     assert explained.returncode == 0 and "admin.csv" in explained.stdout, explained.stderr
-    exported = run(copy, "export", "articles", str(tmp_path / "articles.ndjson"))
     assert exported.returncode == 0 and '"slug":"a"' in (tmp_path / "articles.ndjson").read_text()
-    doctor = run(copy, "doctor")
     found = [line.split()[1] for line in doctor.stdout.splitlines() if line.startswith("FAIL")]
     assert (doctor.returncode, found) == (1, ["writes"]), doctor.stdout + doctor.stderr
     assert content(copy) == before
 
 
-@pytest.mark.parametrize("command", [("serve", "--port", "0"), ("worker",), ("migrate",),
-                                     ("user", "add", "x@example.org", "--name", "X", "--password-file", "password.txt"),
-                                     ("keys", "rotate"), ("compact",)], ids=" ".join)
-def test_what_writes_says_that_it_cannot(copy: Instance, command: tuple[str, ...]) -> None:
+def test_what_writes_says_that_it_cannot(copy: Instance) -> None:
     before = content(copy)
-    words = [str(copy.folder / word) if word == "password.txt" else word for word in command]
-    refused = run(copy, *words)
-    assert refused.returncode == 1 and refused.stderr.startswith("Error: "), refused.stderr
-    assert "cannot be written to" in refused.stderr or "ermission denied" in refused.stderr
+    commands = (("serve", "--port", "0"), ("worker",), ("migrate",), ("keys", "rotate"), ("compact",),
+                ("user", "add", "x@example.org", "--name", "X", "--password-file", str(copy.folder / "password.txt")))
+    for command, refused in zip(commands, run(copy, *commands), strict=True):
+        assert refused.returncode == 1 and refused.stderr.startswith("Error: "), (command, refused)
+        assert "cannot be written to" in refused.stderr or "ermission denied" in refused.stderr, (command, refused)
     assert content(copy) == before

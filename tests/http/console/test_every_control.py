@@ -36,7 +36,7 @@ SECOND_FACTOR = ["/console/account/second-factor/confirm", "/console/account/sec
                  "/console/login/code/<token>"]
 # A list of names is typed in inputs only while the policy names none.
 UNUSED = "/console/data/tokens/create/again"
-MOST = 12  # addresses of one page that differ only in values
+MOST = 12  # addresses of one page that differ only in values, and forms of one address
 COUNTED = {"audit", "audit_seals", "sessions", "activity", "heartbeat", "nodes", "policy_uses", "policy_counters"}
 # The service never gives these answers if the caller may use the endpoint.
 REFUSED = {401, 403, 404, 405, 429}
@@ -116,7 +116,8 @@ def walk(app: Flask, world: None, given: Given):
     return made
 
 
-def walked(app: Flask, visitor: Visitor) -> Walk:
+def walked(app: Flask, visitor: Visitor, most: int = MOST) -> Walk:
+    """Follows the links of the console; at most `most` addresses of one page that differ only in values."""
     found, seen, often = Walk(visitor), {FIRST}, Counter[tuple[str, ...]]()
     waiting = deque([FIRST])
     while waiting:
@@ -134,7 +135,7 @@ def walked(app: Flask, visitor: Visitor) -> Walk:
             parts = urlsplit(link)
             shape = (*pattern(app, parts.path, "GET"), *sorted(one.partition("=")[0] for one in parts.query.split("&")))
             address = parts._replace(fragment="").geturl()
-            if parts.path.startswith(FIRST) and address not in seen and often[shape] < MOST:
+            if parts.path.startswith(FIRST) and address not in seen and often[shape] < most:
                 seen.add(address)
                 often[shape] += 1
                 waiting.append(address)
