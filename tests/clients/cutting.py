@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import struct
 from collections.abc import Iterator
@@ -12,18 +13,23 @@ from urllib.parse import urlsplit
 
 # Bytes after which a connection is cut, on average: a page of a list is a few thousand, a request a few hundred.
 REQUEST_BYTES, ANSWER_BYTES = 3000, 6000
+_STREAM = re.compile(rb"HTTP/1.1 200 .*?\r\ntransfer-encoding: chunked\r\n.*?\r\n\r\n", re.DOTALL | re.IGNORECASE)
 _AT_ONCE = struct.pack("ii", 1, 0)  # SO_LINGER: sent but unread data is lost, too
 
 
 class CuttingProxy:
-    """cutting  whether it cuts; cut_requests, cut_answers: how many connections it has cut so far, and where"""
+    """cutting  whether it cuts; cut_requests, cut_answers: how many connections it has cut so far, and where
 
-    def __init__(self, upstream: str, seed: int) -> None:
+    streams  whether it cuts nothing but answers without a length, each behind its head
+    """
+
+    def __init__(self, upstream: str, seed: int, *, streams: bool = False) -> None:
         target = urlsplit(upstream)
         self._upstream = (target.hostname, target.port)
         self._random, self._lock = Random(seed), Lock()
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        self.streams = streams
         self.cutting, self.cut_requests, self.cut_answers = False, 0, 0
 
     def run(self) -> None:
@@ -49,6 +55,9 @@ class CuttingProxy:
     def _relay(self, pair: _Pair, source: socket.socket, sink: socket.socket, budget: int, name: str) -> None:
         with suppress(OSError):
             while part := source.recv(65536):
+                if self.streams:
+                    head = _STREAM.match(part)
+                    budget = head.end() if head else len(part) + 1
                 if self.cutting and len(part) >= budget:
                     sink.sendall(part[:budget])
                     with self._lock:
@@ -83,9 +92,9 @@ class _Pair:
 
 
 @contextmanager
-def cutting_proxy(upstream: str, seed: int) -> Iterator[CuttingProxy]:
+def cutting_proxy(upstream: str, seed: int, *, streams: bool = False) -> Iterator[CuttingProxy]:
     """A proxy in front of the service at `upstream`. It cuts nothing until `cutting` is true."""
-    proxy = CuttingProxy(upstream, seed)
+    proxy = CuttingProxy(upstream, seed, streams=streams)
     thread = Thread(target=proxy.run)
     thread.start()
     try:

@@ -124,6 +124,14 @@ def test_a_long_answer_that_was_lost_is_read_again(package, busy, proxy, monkeyp
     assert proxy.cut_answers > 5
 
 
+def test_a_stream_that_is_cut_off_behind_its_head_is_not_an_empty_one(package, busy):
+    with cutting_proxy(busy.url, 1, streams=True) as proxy:
+        proxy.cutting = True
+        done = run(package, "ends.ts", proxy.url)
+        assert (done.returncode, done.stdout) == (0, "told\n"), done.stderr
+        assert proxy.cut_answers > 1
+
+
 def test_a_session_outlives_refreshes_whose_answers_are_lost(package, proxy):
     done = run(package, "lost.ts", proxy.url)
     assert (done.returncode, done.stdout) == (0, "told\n"), done.stderr

@@ -181,6 +181,18 @@ def test_two_hundred_conditional_requests_use_one_connection(service):
                 assert (answer.status, answer.read(), answer.getheader("Connection")) == (status, b"", None)
 
 
+def test_streams_do_not_end_their_connection(service):
+    where, token = urlsplit(service.url), {"Authorization": f"Bearer {service.log_in()}"}
+    with closing(HTTPConnection(where.hostname, where.port, timeout=60)) as connection:
+        connection.connect()
+        connection.auto_open = 0
+        for _ in range(20):
+            connection.request("GET", "/api/users/export", headers=token)
+            with closing(connection.getresponse()) as answer:
+                found = (answer.status, answer.getheader("Transfer-Encoding"), answer.getheader("Connection"))
+                assert found == (200, "chunked", None) and answer.read().endswith(b"}\n")
+
+
 @pytest.mark.parametrize("sent", [BEGUN, BEGUN_BODY], ids=["headers", "bodies"])
 def test_two_hundred_dripping_connections_do_not_shut_out_an_honest_client(service, sent):
     with ExitStack() as dripping:

@@ -94,7 +94,7 @@ class Task(WSGITask):
 
     request: WaitressRequest
     channel: Channel
-    _needs_no_close = False  # True while the head of an answer without a body is written
+    _needs_no_close = False  # True while the head of an answer is written after which the connection can go on
 
     @property
     def has_body(self) -> bool:
@@ -119,8 +119,9 @@ class Task(WSGITask):
         stops = self.channel.server.stopping and not self.request.asks
         if stops or "close" in _elements(headers.get("CONNECTION", "")):
             headers["CONNECTION"] = "close"  # waitress does not look for it in a list
-        # Waitress closes after each answer without a length, also after one that has no body.
-        self._needs_no_close = not (self.has_body or self.close_on_finish or self.version == "1.0"
+        # Waitress closes after each answer without a length, even if it has no body or its last chunk ends it. With
+        # `Connection: close`, Node.js takes a chunked answer that is cut off for a whole one (undici #5273).
+        self._needs_no_close = not (self.close_on_finish or self.version == "1.0"
                                     or headers.get("CONNECTION") == "close")
         # A client that has read the answer may send the next body at once.
         if self.request.large:

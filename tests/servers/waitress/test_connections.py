@@ -264,6 +264,18 @@ def test_a_body_that_comes_slowly_but_steadily_is_read(service, clock):
         assert read_all(slow).endswith(b"read 150000")
 
 
+def test_a_stream_that_fails_ends_its_connection_without_its_last_chunk(caplog):
+    def failing(environ, start_response):
+        start_response("200 OK", [("Content-Type", "text/plain")])
+        yield b"part"
+        raise ValueError("half of it")
+
+    with listening(failing) as listener, connect(address_of(listener), get("/", close=False)) as connection:
+        head, _, body = read_all(connection).partition(b"\r\n\r\n")
+    assert b"Connection:" not in head and body == chunk(b"part")
+    assert "half of it" in caplog.text
+
+
 def test_a_connection_that_is_kept_alive_ends_when_nothing_is_asked(service, clock):
     with listening(service) as listener, connect(address_of(listener), get("/a", close=False)) as idle:
         assert idle.recv(65536)

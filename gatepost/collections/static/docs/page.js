@@ -183,10 +183,15 @@ explorer.addEventListener("spec-loaded", () => {
   hand();
 });
 
-async function explore(name) {
-  await customElements.whenDefined("rapi-doc");
-  // Requests go to where this page came from: the browser asks nobody else.
-  if (fragment() === name) explorer.loadSpec(description.partOf(name, base));
+let explored = Promise.resolve();
+
+// One operation after the other, so that the last one stays. Requests go to where this page came from: the browser asks
+// nobody else.
+function explore(name) {
+  explored = explored.then(async () => {
+    await customElements.whenDefined("rapi-doc");
+    if (fragment() === name) await explorer.loadSpec(description.partOf(name, base));
+  });
 }
 
 byId("find").addEventListener("input", (event) => {
