@@ -94,7 +94,7 @@ class Task(WSGITask):
 
     request: WaitressRequest
     channel: Channel
-    _needs_no_close = False  # True while the head of an answer is written after which the connection can go on
+    _needs_no_close = False  # True while the head is written of an answer after which the connection can go on
 
     @property
     def has_body(self) -> bool:
@@ -116,11 +116,12 @@ class Task(WSGITask):
 
     def build_response_header(self) -> bytes:
         headers = self.request.headers
-        stops = self.channel.server.stopping and not self.request.asks
+        # With `Connection: close`, Node.js takes a chunked answer that is cut off for a whole one (undici #5273).
+        is_stream = self.has_body and self.content_length is None
+        stops = self.channel.server.stopping and not self.request.asks and not is_stream
         if stops or "close" in _elements(headers.get("CONNECTION", "")):
             headers["CONNECTION"] = "close"  # waitress does not look for it in a list
-        # Waitress closes after each answer without a length, even if it has no body or its last chunk ends it. With
-        # `Connection: close`, Node.js takes a chunked answer that is cut off for a whole one (undici #5273).
+        # Waitress closes after each answer without a length, even if it has no body or its last chunk ends it.
         self._needs_no_close = not (self.close_on_finish or self.version == "1.0"
                                     or headers.get("CONNECTION") == "close")
         # A client that has read the answer may send the next body at once.
@@ -156,6 +157,10 @@ class Channel(HTTPChannel):
         self._since = monotonic()
         self._pace: Pace | None = None  # of a transfer without a fixed deadline
         super().__init__(*arguments, **options)
+
+    def idle_for(self, now: float) -> float:
+        """Returns the seconds since `watch` found the connection idle; 0 if it is not."""
+        return now - self._since if self.idle and self._does[0] is Doing.IDLING else 0.0
 
     @property
     def idle(self) -> bool:

@@ -162,11 +162,14 @@ def _addresses(held: Sequence[socket.socket], adjustments: Adjustments) -> list[
 
 
 def _drain(sockets: dict[int, Any]) -> int:
-    """Closes idle connections and those of slow clients, and returns the number of the others."""
-    connections = channels(sockets)
+    """Closes idle connections and those of slow clients, and returns the number of the others.
+
+    A connection that has just become idle stays for `GRACE`: its client may have sent the next request already.
+    """
+    connections, now = channels(sockets), monotonic()
     for channel in connections:
-        channel.watch(monotonic())
-        if channel.idle:
+        channel.watch(now)
+        if channel.idle_for(now) >= GRACE:
             channel.close_when_flushed = True
     return len(connections)
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 import os
 import signal
 import socket
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
+from time import sleep
 from typing import Any
 
+from gatepost.servers.activation import GRACE
 from gatepost.servers.notify import Notifier
+from gatepost.servers.waitress import server
 from gatepost.servers.waitress.server import serve
 from tests.running import wait_until
 from tests.servers.waitress.connections import IMPORT_LIMIT, LIMIT, PATIENCE, Address, connect, get, read_all
@@ -61,3 +65,42 @@ def test_a_stop_answers_what_is_under_way_and_accepts_no_connection():
         busy, kept = answers[0].result(PATIENCE)
     assert busy.startswith(b"HTTP/1.1 200 OK") and busy.endswith(b"whole") and b"Connection: close" in busy
     assert kept == b""
+
+
+def test_the_request_after_a_stream_that_outlasts_the_grace_is_answered(monkeypatch):
+    released, stopped = Event(), Event()
+
+    def application(environ: Any, start_response: Any) -> Iterator[bytes]:
+        start_response("200 OK", [("Content-Type", "text/plain")])
+        yield b"first"
+        assert environ["PATH_INFO"] != "/stream" or released.wait(PATIENCE)
+        yield b"last"
+
+    def client(address: Address) -> tuple[bytes, bytes]:
+        try:
+            with connect(address, get("/stream", close=False)) as connection:
+                stream = b""
+                while b"first" not in stream:
+                    stream += connection.recv(65536)
+                stopped.set()
+                os.kill(os.getpid(), signal.SIGTERM)
+                wait_until(lambda: not listens(address))
+                sleep(2 * GRACE)
+                monkeypatch.setattr(server, "GRACE", PATIENCE)  # for a busy machine
+                released.set()
+                while not stream.endswith(b"0\r\n\r\n"):
+                    stream += connection.recv(65536)
+                connection.sendall(get("/next"))
+                return stream, read_all(connection)
+        finally:
+            released.set()
+            if not stopped.is_set():
+                os.kill(os.getpid(), signal.SIGTERM)
+
+    with ThreadPoolExecutor(1) as pool:
+        answers = []
+        serve(application, host="127.0.0.1", port=0, threads=2, body_limit=LIMIT, import_limit=IMPORT_LIMIT,
+              trusted_proxies=0, drain_timeout=PATIENCE, notifier=Notifier(),
+              ready=lambda *address: answers.append(pool.submit(client, address)))
+        stream, following = answers[0].result(PATIENCE)
+    assert b"Connection:" not in stream and following.startswith(b"HTTP/1.1 200 OK") and b"last" in following
