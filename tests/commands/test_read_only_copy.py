@@ -50,7 +50,7 @@ COMMANDS = """
 import json, sys
 from click.testing import CliRunner
 from gatepost_start.command import cli
-done = [CliRunner().invoke(cli, words) for words in json.load(sys.stdin)]
+done = [CliRunner().invoke(cli, words, catch_exceptions=False) for words in json.load(sys.stdin)]
 print(json.dumps([[one.exit_code, one.stdout, one.stderr] for one in done]))
 """
 

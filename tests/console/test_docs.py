@@ -252,6 +252,28 @@ def test_the_part_for_an_operation_has_all_that_it_refers_to(visitor):
     assert [one for one in found if one["missing"] or one["share"] > 1 / 3] == []
 
 
+def test_of_two_operations_that_are_chosen_at_once_the_last_is_shown(visitor):
+    page = visitor.open(f"/docs#{LIST}")
+    page.wait_for_selector("rapi-doc api-request [part~=btn-try]")
+    page.evaluate("""async (names) => {
+      for (const name of names) {
+        document.querySelector(`#operations a[href="#${name}"]`).click();
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+    }""", ["get-/api/orders", CREATE])
+    page.wait_for_selector(f"rapi-doc [id='{CREATE}'] api-request [part~=btn-try]")
+    page.wait_for_load_state("networkidle")
+    assert page.url.endswith(f"#{CREATE}")
+    assert page.locator("rapi-doc api-request").count() == 1
+
+
+def test_an_answer_that_is_no_description_is_said(visitor):
+    page = visitor.page()
+    page.route("**/api/openapi.json", lambda route: route.fulfill(body="<html>A login</html>"))
+    page.goto(f"{visitor.url}/docs")
+    page.get_by_text("The answer is not the OpenAPI document.").wait_for()
+
+
 def test_an_operation_is_found_by_its_words(visitor):
     page = visitor.open()
     page.get_by_label("Find").fill("publish article")

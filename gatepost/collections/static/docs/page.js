@@ -167,8 +167,14 @@ async function draw() {
     byId("others").replaceChildren(answer ? said("no", `✗ ${answer.status}`, sentence(answer)) : unreached());
     return;
   }
-  description = new Description(answer.body);
-  const tags = description.tags();
+  let tags;
+  try {
+    description = new Description(answer.body);
+    tags = description.tags();
+  } catch {
+    byId("others").replaceChildren(said("no", "not readable", "The answer is not the OpenAPI document."));
+    return;
+  }
   byId("collections").replaceChildren(...tags.filter(isCollection).map(group));
   byId("others").replaceChildren(...tags.filter((tag) => !isCollection(tag)).map(group));
   route();
@@ -191,7 +197,7 @@ function explore(name) {
   explored = explored.then(async () => {
     await customElements.whenDefined("rapi-doc");
     if (fragment() === name) await explorer.loadSpec(description.partOf(name, base));
-  });
+  }).catch(console.error);
 }
 
 byId("find").addEventListener("input", (event) => {
