@@ -182,8 +182,8 @@ def test_refusals_that_differ_in_their_facts_alone_are_one_row(as_user, given, a
         rows = list(of_tenant(given.tenant_id).where(Audit.principal == f"user:{user.id}"))
     # If the writer stored the first of them meanwhile, the others are in the row of the minute.
     assert sum(row.count for row in rows) == 3
-    told = [row.facts["obj"]["department"] for row in rows if row.resource_id == product.id]
-    assert told[0] == "land" and len(told) < 3
+    departments = [row.facts["obj"]["department"] for row in rows if row.resource_id == product.id]
+    assert departments[0] == "land" and len(departments) < 3
 
 
 def test_what_something_else_than_the_policy_refuses_has_no_facts_of_a_decision(as_user, client, facts):

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 from time import sleep
 from typing import Any
+from wsgiref.types import WSGIApplication
 
 from gatepost.servers.activation import GRACE
 from gatepost.servers.notify import Notifier
@@ -22,6 +23,16 @@ from tests.servers.waitress.connections import IMPORT_LIMIT, LIMIT, PATIENCE, Ad
 def listens(address: Address) -> bool:
     with socket.socket() as another:
         return another.connect_ex(address) == 0
+
+
+def answers_to(clients: Callable[[Address], tuple[bytes, bytes]], application: WSGIApplication) -> tuple[bytes, bytes]:
+    """Serves the application until `clients`, in a thread, have stopped it. Returns what they have received."""
+    with ThreadPoolExecutor(1) as pool:
+        received = []
+        serve(application, host="127.0.0.1", port=0, threads=2, body_limit=LIMIT, import_limit=IMPORT_LIMIT,
+              trusted_proxies=0, drain_timeout=PATIENCE, notifier=Notifier(),
+              ready=lambda *address: received.append(pool.submit(clients, address)))
+        return received[0].result(PATIENCE)
 
 
 def test_a_stop_answers_what_is_under_way_and_accepts_no_connection():
@@ -57,12 +68,7 @@ def test_a_stop_answers_what_is_under_way_and_accepts_no_connection():
             if not stopped.is_set():
                 stop()
 
-    with ThreadPoolExecutor(1) as pool:
-        answers = []
-        serve(application, host="127.0.0.1", port=0, threads=2, body_limit=LIMIT, import_limit=IMPORT_LIMIT,
-              trusted_proxies=0, drain_timeout=PATIENCE, notifier=Notifier(),
-              ready=lambda *address: answers.append(pool.submit(clients, address)))
-        busy, kept = answers[0].result(PATIENCE)
+    busy, kept = answers_to(clients, application)
     assert busy.startswith(b"HTTP/1.1 200 OK") and busy.endswith(b"whole") and b"Connection: close" in busy
     assert kept == b""
 
@@ -97,10 +103,5 @@ def test_the_request_after_a_stream_that_outlasts_the_grace_is_answered(monkeypa
             if not stopped.is_set():
                 os.kill(os.getpid(), signal.SIGTERM)
 
-    with ThreadPoolExecutor(1) as pool:
-        answers = []
-        serve(application, host="127.0.0.1", port=0, threads=2, body_limit=LIMIT, import_limit=IMPORT_LIMIT,
-              trusted_proxies=0, drain_timeout=PATIENCE, notifier=Notifier(),
-              ready=lambda *address: answers.append(pool.submit(client, address)))
-        stream, following = answers[0].result(PATIENCE)
+    stream, following = answers_to(client, application)
     assert b"Connection:" not in stream and following.startswith(b"HTTP/1.1 200 OK") and b"last" in following
