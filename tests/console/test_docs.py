@@ -267,6 +267,17 @@ def test_of_two_operations_that_are_chosen_at_once_the_last_is_shown(visitor):
     assert page.locator("rapi-doc api-request").count() == 1
 
 
+def test_what_is_typed_into_an_operation_stays_while_the_reader_logs_in(visitor):
+    page = visitor.open(f"/docs#{LIST}")
+    page.get_by_label("limit", exact=True).fill("2")
+    page.get_by_role("link", name="Start").click()
+    logged_in(page)
+    open_operation(page, LIST)
+    request = tried(page)["request"]
+    assert "limit=2" in request.url
+    assert "authorization" in request.headers
+
+
 def test_an_answer_that_is_no_description_is_said(visitor):
     page = visitor.page()
     page.route("**/api/openapi.json", lambda route: route.fulfill(body="<html>A login</html>"))

@@ -190,13 +190,16 @@ explorer.addEventListener("spec-loaded", () => {
 });
 
 let explored = Promise.resolve();
+let loaded = ""; // the operation that RapiDoc has, with what the reader typed
 
 // One operation after the other, so that the last one stays. Requests go to where this page came from: the browser asks
 // nobody else.
 function explore(name) {
   explored = explored.then(async () => {
     await customElements.whenDefined("rapi-doc");
-    if (fragment() === name) await explorer.loadSpec(description.partOf(name, base));
+    if (fragment() !== name || loaded === name) return;
+    await explorer.loadSpec(description.partOf(name, base));
+    loaded = name;
   }).catch(console.error);
 }
 
