@@ -34,16 +34,16 @@ serve: $(VENV)/gatepost.stamp ## install, make an instance if there is none, ser
 	@$(BIN)/gatepost init
 	@exec $(BIN)/gatepost serve
 
-check: lint types ## two minutes: style, types, and the tests on SQLite that find most mistakes (tests/check.txt)
+check: lint types ## a minute: style, types, and the tests on SQLite that find most mistakes (tests/check.txt)
 	$(TESTS) --sqlite -m "not slow" $$(grep -v '^\#' tests/check.txt) $(PYTEST_ARGS)
 
-test: lint types ## six minutes: all that needs neither waiting nor foreign programs, but for Postgres
+test: lint types ## five minutes: all that needs neither waiting nor foreign programs, but for Postgres
 	$(TESTS) -m "not slow" $(PYTEST_ARGS)
 
 test-slow: $(VENV)/test.stamp ## the rest of these tests: both databases everywhere, servers, incidents, proxies, the wheel, the tutorial
 	$(TESTS) --numprocesses 5 -m slow $(PYTEST_ARGS)
 
-test-all: ## everything, in half an hour: test, test-slow, test-newest, test-clients, test-console
+test-all: ## everything, in 25 minutes: test, test-slow, test-newest, test-clients, test-console
 	$(MAKE) test
 	$(MAKE) $(VENV)/clients.stamp $(VENV)/console.stamp
 	@echo "Three of them at once, because they wait a lot; each shows its output at its end."
