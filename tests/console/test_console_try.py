@@ -66,6 +66,7 @@ def test_a_rule_is_edited_wrongly_mended_applied_seen_and_undone(script, watched
     page.wait_for_url("**/console/history/*")
     assert "This is the active version." in page.locator(".head").inner_text()
     page.get_by_role("link", name="Policy history").click()
+    page.wait_for_url("**/console/history")
     assert "while Ann is away" in page.locator("tbody tr").nth(1).inner_text()
     assert APPROVING not in editor(page, watched.url, "file=orders.csv").input_value()
 
