@@ -47,7 +47,7 @@ test-all: ## everything, in 25 minutes: test, test-slow, test-newest, test-clien
 	$(MAKE) test
 	$(MAKE) $(VENV)/clients.stamp $(VENV)/console.stamp
 	@echo "Three of them at once, because they wait a lot; each shows its output at its end."
-	$(MAKE) --jobs 3 --output-sync=target test-slow test-clients test-console test-newest
+	$(MAKE) --jobs 3 --keep-going --output-sync=target test-slow test-clients test-console test-newest
 
 test-newest: $(NEWEST)/test.stamp ## a sample of the tests, with the newest libraries that setup.cfg allows
 	$(NEWEST)/bin/python $(wordlist 2,99,$(TESTS)) -m "not slow" $(NEWEST_TESTS) $(PYTEST_ARGS)
