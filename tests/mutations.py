@@ -1,10 +1,11 @@
 """Mistakes in central functions, one at a time, and the targets of the Makefile that fail because of each.
 
-    python -m tests.mutations -- make check
+    python -m tests.mutations -- make -o lint -o types check PYTEST_ARGS=-x
     python -m tests.mutations --only partial -- .venv/bin/python -m pytest -q -x -m "not slow"
 
 Each mistake is made in a copy of the sources, and the command runs there. A command that succeeds has missed the
-mistake. Use the missed mistakes to choose the tests of `make check`.
+mistake. Use the missed mistakes to choose the tests of `make check`. `-o lint -o types` leaves out style and types,
+which would notice some mistakes by an unused name.
 """
 
 from __future__ import annotations
