@@ -65,10 +65,11 @@ class Server:
         return f"postgresql://gatepost@127.0.0.1:{self.port}/{name}"
 
     def start(self) -> None:
+        # A server that is killed would leave its shared memory in /dev/shm. In its own folder, it goes with that.
+        configured = ("listen_addresses=127.0.0.1", "dynamic_shared_memory_type=mmap", *self.configured)
         self.process = subprocess.Popen(
             [*self._as_postgres(), str(self.programs / "postgres"), "-D", str(self.directory / "data"),
-             "-p", str(self.port), "-k", str(self.directory), "-c", "listen_addresses=127.0.0.1",
-             *itertools.chain(*(("-c", each) for each in self.configured))],
+             "-p", str(self.port), "-k", str(self.directory), *itertools.chain(*(("-c", each) for each in configured))],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         for _ in range(1200):
             with contextlib.suppress(psycopg.OperationalError):
