@@ -198,6 +198,7 @@ function explore(name) {
   explored = explored.then(async () => {
     await customElements.whenDefined("rapi-doc");
     if (fragment() !== name || loaded === name) return;
+    loaded = "";
     await explorer.loadSpec(description.partOf(name, base));
     loaded = name;
   }).catch(console.error);
